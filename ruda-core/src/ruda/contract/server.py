@@ -1,0 +1,154 @@
+"""Server: the single owner of one open device."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ruda.contract.compiler import CompiledKernel
+from ruda.errors import DeviceFault
+from ruda.target import Dim3
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Memory that a server handed out.
+
+    ``handle`` is the server's own; ``address`` is the device address of its
+    first byte, or 0 on a target that binds buffers; ``nbytes`` its length.
+    """
+
+    handle: Any
+    address: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One buffer of a launch on a target with ``arguments = "bindings"``; offset and length in bytes."""
+
+    allocation: Allocation
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """Bytes free and in total on the device."""
+
+    free: int
+    total: int
+
+
+class Server(ABC):
+    """Executes work on one device, in order a stream.
+
+    Core checks arguments, holds the stream's lock around every call, and never
+    calls with a length of 0 or an empty grid. A method must raise on a host-side
+    failure; a fault that the device finds must be kept and given by
+    :meth:`faults`. Stream 0 always exists.
+    """
+
+    # --- memory ---
+    @abstractmethod
+    def alloc(self, nbytes: int, stream: int) -> Allocation:
+        """Must return at least ``nbytes`` aligned to the target's ``alignment``, or raise ``MemoryError``."""
+
+    @abstractmethod
+    def free(self, allocation: Allocation, stream: int) -> None:
+        """Must free once the work already on ``stream`` no longer uses it."""
+
+    @abstractmethod
+    def write(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
+        """Copy contiguous host bytes to ``dst`` at byte ``offset``; must not read ``data`` after it returns."""
+
+    @abstractmethod
+    def read(self, src: Allocation, offset: int, out: memoryview, stream: int) -> None:
+        """Copy ``len(out)`` bytes to the host; must wait for earlier work on ``stream``."""
+
+    @abstractmethod
+    def copy(self, dst: Allocation, dst_offset: int, src: Allocation, src_offset: int, nbytes: int, stream: int) -> None:
+        """Copy within the device. The ranges do not overlap."""
+
+    @abstractmethod
+    def fill(self, dst: Allocation, offset: int, pattern: bytes, count: int, stream: int) -> None:
+        """Write ``pattern`` (1, 2, 4 or 8 bytes) ``count`` times from byte ``offset`` on."""
+
+    @abstractmethod
+    def memory_info(self) -> MemoryInfo:
+        """Bytes free and in total."""
+
+    # --- kernels ---
+    @abstractmethod
+    def load(self, compiled: CompiledKernel) -> Any:
+        """Make ``compiled`` launchable; the result is passed to :meth:`launch` as it is."""
+
+    @abstractmethod
+    def unload(self, program: Any) -> None:
+        """Must wait for launches of ``program`` that still run."""
+
+    @abstractmethod
+    def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
+        """Run ``program`` over ``grid`` blocks; ``packed`` is laid out by ``ArgumentLayout``.
+
+        ``bindings`` is empty on a target with ``arguments = "pointers"``. This is the hot path.
+        """
+
+    @abstractmethod
+    def flush(self, stream: int) -> None:
+        """Must submit everything enqueued on ``stream``; must not wait."""
+
+    @abstractmethod
+    def faults(self, stream: int) -> list[DeviceFault]:
+        """The faults found on ``stream`` since the last call; must forget them. Called after a wait."""
+
+    # --- streams and events ---
+    @abstractmethod
+    def create_stream(self) -> int:
+        """A new stream's id, never reused."""
+
+    @abstractmethod
+    def destroy_stream(self, stream: int) -> None:
+        """Must let the stream's work finish."""
+
+    @abstractmethod
+    def query_stream(self, stream: int) -> bool:
+        """Whether all work on ``stream`` has finished; must not wait."""
+
+    @abstractmethod
+    def synchronize(self, stream: int) -> None:
+        """Wait until all work on ``stream`` has finished; should let Ctrl-C through."""
+
+    @abstractmethod
+    def create_event(self, timing: bool) -> int:
+        """A new event's id, never reused; not recorded yet."""
+
+    @abstractmethod
+    def destroy_event(self, event: int) -> None:
+        """Forget an event."""
+
+    @abstractmethod
+    def record(self, event: int, stream: int) -> None:
+        """Mark the present tail of ``stream``; an event may be recorded again."""
+
+    @abstractmethod
+    def wait(self, event: int, stream: int) -> None:
+        """Later work on ``stream`` must wait for ``event``; should not wait on the host."""
+
+    @abstractmethod
+    def query_event(self, event: int) -> bool:
+        """Whether the work before the last record has finished; an unrecorded event has."""
+
+    @abstractmethod
+    def synchronize_event(self, event: int) -> None:
+        """Wait for the work before the last record."""
+
+    @abstractmethod
+    def elapsed(self, start: int, end: int) -> float:
+        """Milliseconds between two recorded, finished events with timing."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the device; must be quiet, also at interpreter exit and when called twice."""
