@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from abc import ABC, abstractmethod
 from typing import ClassVar, final
@@ -67,6 +68,7 @@ class Runtime(ABC):
                 target = cls.target(device)
                 found = ComputeClient(device, target, cls.compiler(target), cls.open(device, chosen), chosen)
                 Runtime._clients[device] = found
+                atexit.register(found.close)
             elif options is not None and options != found.options:
                 raise RudaError(f"{device} is open with {found.options}; it cannot be opened again with {options}")
         return found

@@ -45,10 +45,12 @@ class MemoryInfo:
 class Server(ABC):
     """Executes work on one device, in order a stream.
 
-    Core checks arguments, holds the stream's lock around every call, and never
-    calls with a length of 0 or an empty grid. A method must raise on a host-side
-    failure; a fault that the device finds must be kept and given by
-    :meth:`faults`. Stream 0 always exists.
+    Core checks arguments, and never calls with a length of 0 or an empty grid.
+    It holds a stream's lock around every call that names the stream, except
+    for ``synchronize``, ``query_stream`` and ``destroy_stream``; these, and the
+    calls that name no stream, may come from several threads at once. A method
+    must raise on a host-side failure; a fault that the device finds must be
+    kept and given by :meth:`faults`. Stream 0 always exists.
     """
 
     # --- memory ---

@@ -380,6 +380,8 @@ class Kernel:
         bounds: the mode that ``passes.bounds`` turns into guards; afterwards "unchecked".
         fastmath: contraction, reassociation and approximate functions are allowed.
         folded: a 1-D grid whose x was folded into (x, y); block_idx x is ``y * grid_dim_x + x``.
+        flat: every Load, Store and Atomic has exactly one index, the element's offset from element 0, functions
+            included; ``passes.flatten`` sets it, and only it tells an offset from the index of a rank-1 strided array.
     """
 
     name: str
@@ -392,6 +394,7 @@ class Kernel:
     bounds: Bounds = "checked"
     fastmath: bool = False
     folded: bool = False
+    flat: bool = False
     pos: Pos = field(default=NOWHERE, compare=False)
 
     @property

@@ -18,7 +18,7 @@ SECTION = "arithmetic"
 
 
 def _floordiv(a: A, b: A) -> A:
-    if a.dtype.kind == "f":
+    if a.dtype.kind not in "iu":
         # floor of the exact quotient; x // 0.0 is floor(x / 0.0), and inf // y is NaN.
         return np.where(b == 0, np.floor(a / b), _float_divmod(a, b)[0]).astype(a.dtype)
     out = np.floor_divide(a, b)  # NumPy gives 0 for divisor 0
@@ -29,7 +29,7 @@ def _floordiv(a: A, b: A) -> A:
 
 
 def _mod(a: A, b: A) -> A:
-    if a.dtype.kind == "f":
+    if a.dtype.kind not in "iu":
         return np.where(b == 0, np.nan, _float_divmod(a, b)[1]).astype(a.dtype)
     out = np.remainder(a, b)
     return np.where(b == -1, np.zeros_like(a), out) if a.dtype.kind == "i" else out
@@ -46,6 +46,12 @@ def _float_divmod(a: A, b: A) -> tuple[A, A]:
     floor = np.where(div - floor > 0.5, floor + 1, floor)
     floor = np.where(div == 0, np.copysign(np.zeros_like(div), a / b), floor)
     return floor.astype(a.dtype), mod.astype(a.dtype)
+
+
+def _quot(a: A, b: A) -> A:
+    floor = np.floor_divide(a, b)
+    inexact = (floor * b).astype(a.dtype) != a
+    return (floor + (inexact & ((a < 0) != (b < 0)))).astype(a.dtype)
 
 
 def _pow_int(a: A, b: A) -> A:
@@ -127,6 +133,8 @@ row("neg", SECTION, 1, NUMBER, np.negative, "-a; integers wrap")
 row("div", SECTION, 2, FLOAT, np.divide, "a / b on floats, correctly rounded")
 row("floordiv", SECTION, 2, NUMBER, _floordiv, "floor of a / b; an integer divisor 0 gives 0")
 row("mod", SECTION, 2, NUMBER, _mod, "a - floor(a / b) * b, the divisor's sign; an integer divisor 0 gives 0")
+row("quot", SECTION, 2, INT, _quot, "C's a / b; b is not 0, nor -1 with the smallest a", internal=True)
+row("rem", SECTION, 2, INT, lambda a, b: a - _quot(a, b) * b, "C's a % b; b as for quot", internal=True)
 row("pow_int", SECTION, 2, INT, _pow_int, "a ** b on integers, wraps; negative b gives 0 except for a = 1, -1")
 row("abs", SECTION, 1, NUMBER, np.abs, "absolute value; of the smallest integer it is itself", python=("abs",), dsl="abs")
 row("min", SECTION, 2, NUMBER, _min_number, "the smaller; the number when one is NaN; -0.0 < 0.0", dsl="min")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ruda.ir.ops.rounding import convert
 from ruda.ir.ops.table import ANY, NUMBER, row
 from ruda.types import ScalarType
 
@@ -18,7 +19,9 @@ def _cast(a: A, to: ScalarType) -> A:
     """Float to int saturates and NaN gives 0; ints truncate bits; anything to bool is ``!= 0``."""
     if to.kind == "bool":
         return a != 0
-    if a.dtype.kind in "biu" or to.is_float:
+    if to.is_float:
+        return convert(a, to.dtype)
+    if a.dtype.kind in "biu":
         return a.astype(to.dtype)
     wide = a.astype(np.float64)
     # 2**bits is exact in f64 where the type's maximum may not be.

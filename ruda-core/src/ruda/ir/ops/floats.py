@@ -7,30 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ruda.ir.ops.rounding import add_to_odd, convert
 from ruda.ir.ops.table import FLOAT, row
 
 A = npt.NDArray[Any]
 SECTION = "floats"
 
 
-def _round_to_odd_add(a: A, b: A) -> A:
-    """``a + b`` in f64 rounded to odd, so that a later rounding to f32 is the only one (Boldo and Melquiond 2008)."""
-    total = a + b
-    # TwoSum (Knuth): the exact error of the addition.
-    bb = total - a
-    error = (a - (total - bb)) + (b - bb)
-    bits = total.view(np.int64)
-    even = (bits & 1) == 0
-    fix = np.isfinite(total) & (error != 0) & even
-    away = (error > 0) == (total > 0)
-    return np.where(fix, np.where(away, bits + 1, bits - 1), bits).view(np.float64)
-
-
 def _fma(a: A, b: A, c: A) -> A:
     if a.dtype != np.float64:
         # The product of two f32 (or smaller) is exact in f64.
         wide = a.astype(np.float64) * b.astype(np.float64)
-        return _round_to_odd_add(np.atleast_1d(wide), np.atleast_1d(c.astype(np.float64))).astype(a.dtype).reshape(a.shape)
+        return convert(add_to_odd(wide, c.astype(np.float64)), a.dtype).reshape(a.shape)
     return np.array([_fma64(x, y, z) for x, y, z in zip(a.ravel(), b.ravel(), c.ravel(), strict=True)]).reshape(a.shape)
 
 

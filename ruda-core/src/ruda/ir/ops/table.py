@@ -57,6 +57,7 @@ class Op:
         dsl: the name under ``dsl``, or "" where only an operator spells it.
         doc: one line.
         exemptions: target family (``"wgpu"``) to a one-line statement of how it may differ.
+        internal: made by ``passes.legalize`` for operands that it has made safe; generated tests skip it.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Op:
     dsl: str = ""
     condition: bool = False
     exemptions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    internal: bool = False
 
     def result_type(self, args: tuple[ScalarType, ...], node: ScalarType) -> ScalarType | None:
         """The type that this op gives for operand types ``args``, or None where they are not legal.

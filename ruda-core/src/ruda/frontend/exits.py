@@ -1,0 +1,129 @@
+"""Leaving loops and inlined functions: break, continue and return where the IR has only loops.
+
+``break`` out of an unrolled loop and ``return`` from an inlined function leave
+a *wrapper*: an IR loop that runs once. Where the statement is inside further
+loops, a flag tells each of them on the way out to break too. A wrapper that
+nobody leaves early, or only through branches that can be nested instead,
+vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ruda import ir
+from ruda.types import bool_
+
+if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
+
+
+@dataclass(eq=False)
+class IrLoop:
+    """An IR loop under construction; ``crossing`` are outer ones that something inside leaves."""
+
+    flag: ir.Local | None = None
+    crossing: list[IrLoop] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class PythonLoop:
+    """A loop of the user: which IR loop ``break`` and ``continue`` leave, and the flag that ``else`` asks."""
+
+    breaks: IrLoop
+    continues: IrLoop
+    real: bool
+    broke: ir.Local | None = None
+
+
+@contextmanager
+def ir_loop(b: Builder) -> Iterator[IrLoop]:
+    """Open an IR loop; the caller opens its block."""
+    loop = IrLoop()
+    b.loops.append(loop)
+    try:
+        yield loop
+    finally:
+        b.loops.pop()
+
+
+def leave(b: Builder, target: IrLoop, pos: ir.Pos) -> None:
+    """Emit what ends ``target`` from the present place."""
+    if b.loops[-1] is not target:
+        if target.flag is None:
+            target.flag = ir.Local(bool_, b.fresh("leave"))
+        b.emit(ir.Assign(target.flag, ir.Const(bool_, True), pos=pos))
+        for loop in b.loops[b.loops.index(target) + 1 :]:
+            if target not in loop.crossing:
+                loop.crossing.append(target)
+    b.emit(ir.Break(pos=pos))
+
+
+def close(b: Builder, loop: IrLoop, statement: ir.Statement) -> None:
+    """Emit the finished ``loop``, with its flag before it and the way out to outer loops behind it."""
+    if loop.flag is not None:
+        b.emit(ir.Assign(loop.flag, ir.Const(bool_, False), pos=statement.pos))
+    b.emit(statement)
+    for target in loop.crossing:
+        assert target.flag is not None
+        b.emit(ir.If(target.flag, ir.Block((ir.Break(pos=statement.pos),)), ir.Block(), pos=statement.pos))
+
+
+def close_wrapper(b: Builder, loop: IrLoop, statements: Sequence[ir.Statement], pos: ir.Pos) -> None:
+    """Emit a loop that runs once, as plain statements where nothing leaves it from a loop inside."""
+    straight = _nest(statements)
+    if loop.flag is None and not _breaks(straight):
+        for statement in straight:
+            b.emit(statement)
+        return
+    end = () if ends(statements) else (ir.Break(pos=pos),)
+    close(b, loop, ir.Loop(ir.Block((*statements, *end)), pos=pos))
+
+
+def _nest(statements: Sequence[ir.Statement]) -> tuple[ir.Statement, ...]:
+    """Without breaks at the end of what runs: what follows a branch that breaks goes into the other branch."""
+    for i, statement in enumerate(statements):
+        if isinstance(statement, ir.Break):
+            return tuple(statements[:i])
+        if not isinstance(statement, ir.If):
+            continue
+        then, orelse, rest = statement.then.statements, statement.orelse.statements, tuple(statements[i + 1 :])
+        if rest and _broken(then) and not _breaks(orelse):
+            then, orelse = _nest(then), _nest((*orelse, *rest))
+        elif rest and _broken(orelse) and not _breaks(then):
+            then, orelse = _nest((*then, *rest)), _nest(orelse)
+        elif not rest:
+            then, orelse = _nest(then), _nest(orelse)
+        else:
+            continue
+        return (*statements[:i], replace(statement, then=ir.Block(then), orelse=ir.Block(orelse)))
+    return tuple(statements)
+
+
+def _broken(statements: Sequence[ir.Statement]) -> bool:
+    return bool(statements) and isinstance(statements[-1], ir.Break)
+
+
+def _breaks(statements: Sequence[ir.Statement]) -> bool:
+    """Whether a Break of the loop that holds ``statements`` is in them."""
+    for statement in statements:
+        if isinstance(statement, ir.Break):
+            return True
+        if isinstance(statement, ir.If) and (_breaks(statement.then.statements) or _breaks(statement.orelse.statements)):
+            return True
+    return False
+
+
+def ends(statements: Sequence[ir.Statement]) -> bool:
+    """Whether control cannot pass the end of ``statements``."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, ir.If):
+        return ends(last.then.statements) and ends(last.orelse.statements)
+    if isinstance(last, ir.Loop):
+        return not _breaks(last.body.statements)
+    return isinstance(last, ir.Break | ir.Continue | ir.Return)

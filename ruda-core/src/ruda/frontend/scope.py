@@ -1,0 +1,172 @@
+"""A function's local names while its body is built: values that never change, and slots of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ruda import ir
+from ruda.errors import KernelNameError, KernelTypeError
+from ruda.frontend.names import Names
+from ruda.frontend.promote import convert, type_of
+from ruda.frontend.values import Choice, Range, Static, Tuple, Typed, Unrolled, Value, View, describe, pack, unpack
+from ruda.frontend.variables import Variable
+
+if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
+    from ruda.frontend.source import KernelSource
+
+
+@dataclass
+class ScalarSlot:
+    """A variable of one scalar type: the IR local ``name``."""
+
+    variable: Variable
+    name: str
+
+
+@dataclass
+class TupleSlot:
+    """A variable that holds a tuple: a slot an item."""
+
+    items: list[Slot]
+
+
+@dataclass
+class ViewSlot:
+    """A variable that holds a view: always of one memory, with the leading indices in variables."""
+
+    memory: ir.Array | ir.SharedArray | ir.LocalArray
+    lead: list[ScalarSlot]
+
+
+Slot = ScalarSlot | TupleSlot | ViewSlot | Static
+
+#: Where the results of a function with several returns live; no Python name.
+RESULT = "return"
+
+
+@dataclass
+class Scope:
+    """The names of one function, inlined at one place. ``key`` is that place: the call sites on the way to it."""
+
+    source: KernelSource
+    names: Names
+    key: tuple[Hashable, ...]
+    values: dict[str, Value] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    is_set: set[str] = field(default_factory=set)
+    rounds: list[int] = field(default_factory=list)
+
+    def read(self, b: Builder, name: str, pos: ir.Pos) -> Value:
+        """The present value of a local name.
+
+        Raises:
+            KernelNameError: no path sets it before.
+        """
+        if name not in self.is_set:
+            raise b.error(
+                KernelNameError, f"{name} is read before any path sets it", pos, f"give {name} a value before this line"
+            )
+        if name in self.values:
+            return self.values[name]
+        if name not in self.slots:
+            # Set later in the loop that is being built: only its type is known, from the run before.
+            slot = self._scalar_slot(b, name)
+            slot.variable.used = True
+            if slot.variable.type is None:
+                raise b.error(KernelNameError, f"{name} is read before any path sets it", pos)
+            self.slots[name] = slot
+        return self._read(self.slots[name])
+
+    def _read(self, slot: Slot) -> Value:
+        match slot:
+            case ScalarSlot(variable=variable, name=name):
+                type = variable.type
+                assert type is not None
+                variable.used = True
+                weak = frozenset([variable]) if type.weak else frozenset()
+                return Typed(ir.Local(type.scalar, name), type.index, weak)
+            case TupleSlot(items=items):
+                return pack(tuple(self._read(item) for item in items))
+            case ViewSlot(memory=memory, lead=lead):
+                read = [self._read(item) for item in lead]
+                return View(memory, tuple(item.expr for item in read if isinstance(item, Typed)))
+            case Static():
+                return slot
+
+    def assign(self, b: Builder, name: str, value: Value, pos: ir.Pos) -> None:
+        """Give a local name a value."""
+        if isinstance(value, Range | Unrolled):
+            raise b.error(KernelTypeError, f"{describe(value)} cannot be kept in a name", pos, "write it in the for")
+        self.is_set.add(name)
+        if name in self.names.single:
+            self.values[name] = self._bind(b, name, value, pos)
+            return
+        slot = self.slots.get(name)
+        if slot is None:
+            slot = self.slots[name] = self._slot(b, name, value)
+        self._assign(b, name, slot, value, pos)
+
+    def _bind(self, b: Builder, name: str, value: Value, pos: ir.Pos) -> Value:
+        """``value`` as something that never changes."""
+        match value:
+            case Static():
+                return value
+            case Typed() | Choice():
+                variable = b.variables.get((*self.key, name), name)
+                type = type_of(b, value, pos)
+                if type.weak:
+                    type = b.variables.join(b, variable, type, pos)
+                expr = b.let(convert(b, value, type.scalar, pos), name, pos)
+                return Typed(expr, type.index, frozenset([variable]) if type.weak else frozenset())
+            case Tuple(items=items):
+                return Tuple(tuple(self._bind(b, f"{name}.{i}", item, pos) for i, item in enumerate(items)))
+            case View(memory=memory, lead=lead):
+                return View(memory, tuple(b.let(e, f"{name}.{i}", pos) for i, e in enumerate(lead)))
+            case _:
+                raise AssertionError(value)
+
+    def _scalar_slot(self, b: Builder, name: str) -> ScalarSlot:
+        return ScalarSlot(b.variables.get((*self.key, name), name), b.fresh(name))
+
+    def _slot(self, b: Builder, name: str, value: Value) -> Slot:
+        items = unpack(value)
+        if items is not None:
+            return TupleSlot([self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
+        if isinstance(value, View):
+            return ViewSlot(value.memory, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(value.lead))])
+        if isinstance(value, Static) and not value.is_number:
+            return value
+        return self._scalar_slot(b, name)
+
+    def _assign(self, b: Builder, name: str, slot: Slot, value: Value, pos: ir.Pos) -> None:
+        match slot, value:
+            case ScalarSlot(variable=variable), (Static() | Typed() | Choice()) if not _is_object(value):
+                type = b.variables.join(b, variable, type_of(b, value, pos), pos)
+                b.emit(ir.Assign(ir.Local(type.scalar, slot.name), convert(b, value, type.scalar, pos), pos=pos))
+                return
+            case TupleSlot(items=slots), _:
+                items = unpack(value)
+                if items is not None and len(items) == len(slots):
+                    for i, (part, item) in enumerate(zip(slots, items, strict=True)):
+                        self._assign(b, f"{name}.{i}", part, item, pos)
+                    return
+            case ViewSlot(memory=memory, lead=lead), View() if value.memory == memory and len(value.lead) == len(lead):
+                for part, expr in zip(lead, value.lead, strict=True):
+                    self._assign(b, name, part, Typed(expr), pos)
+                return
+            case Static(value=old), Static(value=new) if old is new or old == new:
+                return
+        before = describe(self._read(slot))
+        raise b.error(
+            KernelTypeError,
+            f"{name} already holds {before}, which cannot become {describe(value)}",
+            pos,
+            "use another name, or a conditional expression where Python decides at compile time",
+        )
+
+
+def _is_object(value: Value) -> bool:
+    return isinstance(value, Static) and not value.is_number

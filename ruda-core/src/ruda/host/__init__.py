@@ -1,0 +1,8 @@
+"""The host side of a device: the client, its arrays, streams, events and memory."""
+
+from ruda.host.array import Array
+from ruda.host.client import ComputeClient, default_client
+from ruda.host.pool import MemoryUsage
+from ruda.host.stream import Event, Stream
+
+__all__ = ["Array", "ComputeClient", "Event", "MemoryUsage", "Stream", "default_client"]

@@ -1,0 +1,420 @@
+"""Parses the text form of kernels; :mod:`ruda.ir.text` describes it."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from typing import Literal, NoReturn, cast
+
+from ruda.errors import ValidationError
+from ruda.ir.nodes import (
+    NOWHERE,
+    Apply,
+    Array,
+    Assign,
+    Atomic,
+    Barrier,
+    Block,
+    Bounds,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Declare,
+    DeclareArray,
+    Expr,
+    Extent,
+    For,
+    Function,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Local,
+    LocalArray,
+    Loop,
+    Memory,
+    Pos,
+    Return,
+    Scalar,
+    SharedArray,
+    Statement,
+    Store,
+    Stride,
+    Value,
+)
+from ruda.types import ScalarType, as_type
+
+HEADER = "ruda.ir 1"
+_NAME = r'(?:"(?:[^"\\]|\\.)*"|[\w.$]+)'
+
+
+def parse(text: str) -> Kernel:
+    """The kernel that :func:`ruda.ir.text.dump` printed.
+
+    Raises:
+        ValidationError: names the line of ``text`` and what was expected there.
+    """
+    return _Parser(text).kernel()
+
+
+class _Parser:
+    """Recursive descent, a line a statement; ``line`` is what is left of the present one."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.splitlines()
+        self.number = 0
+        self.line = ""
+        self.files: dict[int, str] = {}
+        self.index = as_type("i32")
+        self.memories: dict[str, Memory] = {}
+        self.names: dict[str, Value | Local | Scalar] = {}
+
+    def fail(self, expected: str) -> NoReturn:
+        found = f"found {self.line!r}" if self.line else "the line ends"
+        raise ValidationError(f"IR text, line {self.number}: expected {expected}, {found}")
+
+    def next(self) -> None:
+        """Go to the next line."""
+        self.number += 1
+        if self.number > len(self.lines):
+            self.line = ""
+            self.fail("another line")
+        self.line = self.lines[self.number - 1].strip()
+
+    def end(self) -> None:
+        if self.line:
+            self.fail("the end of the line")
+
+    def accept(self, pattern: str) -> str | None:
+        """What ``pattern`` matches here, eaten together with the blanks after it."""
+        found = re.match(pattern, self.line)
+        if found is None:
+            return None
+        self.line = self.line[found.end() :].lstrip()
+        return found.group()
+
+    def expect(self, pattern: str, what: str) -> str:
+        found = self.accept(pattern)
+        return found if found is not None else self.fail(what)
+
+    def word(self, *words: str) -> str:
+        return self.expect(rf"(?:{'|'.join(words)})(?![\w.$])", " or ".join(words))
+
+    def sign(self, text: str) -> None:
+        self.expect(re.escape(text), repr(text))
+
+    def integer(self) -> int:
+        return int(self.expect(r"-?\d+", "an integer"))
+
+    def name(self, sigil: str = "") -> str:
+        text = self.expect(re.escape(sigil) + _NAME, f"a name after {sigil!r}" if sigil else "a name")[len(sigil) :]
+        return cast(str, json.loads(text)) if text.startswith('"') else text
+
+    def type(self) -> ScalarType:
+        return self.scalar(self.expect(r"\w+", "a type"))
+
+    def scalar(self, name: str) -> ScalarType:
+        try:
+            return as_type(name)
+        except ValueError as error:
+            raise ValidationError(f"IR text, line {self.number}: {error}") from None
+
+    def pos(self) -> Pos:
+        found = re.match(r"!(\d+):(\d+):(\d+)-(\d+)\s*", self.line)
+        if found is None:
+            return NOWHERE
+        self.line = self.line[found.end() :]
+        file, line, column, end = map(int, found.groups())
+        if file not in self.files:
+            self.fail(f"a file of the table, not number {file}")
+        return Pos(self.files[file], line, column, end)
+
+    def listed(self, close: str) -> bool:
+        """Whether another item of a comma-separated list follows; eats the comma or the closing sign."""
+        if self.accept(re.escape(close)):
+            return False
+        self.accept(",")
+        return True
+
+    def kernel(self) -> Kernel:
+        self.next()
+        if self.line != HEADER:
+            self.fail(f"the header {HEADER!r}; text of another version was made by another ruda")
+        self.next()
+        while self.accept(r"file(?=\s)"):
+            number = self.integer()
+            self.files[number] = self.name()
+            self.next()
+        self.word("kernel")
+        name = self.name()
+        self.word("block")
+        block = (self.integer(), self.integer(), self.integer())
+        self.word("index")
+        self.index = self.type()
+        self.word("bounds")
+        bounds = cast(Bounds, self.word("checked", "validate", "unchecked"))
+        fastmath, folded, flat = (self.accept(flag) is not None for flag in ("fastmath", "folded", "flat"))
+        pos = self.pos()
+        params: list[Array | Scalar] = []
+        shared: list[SharedArray] = []
+        functions: list[Function] = []
+        while True:
+            self.end()
+            self.next()
+            match self.word("array", "scalar", "shared", "function", "body"):
+                case "array":
+                    params.append(self.array())
+                case "scalar":
+                    scalar_name = self.name("^")
+                    scalar = Scalar(self.type(), scalar_name)
+                    self.names["^" + scalar_name] = scalar
+                    params.append(scalar)
+                case "shared":
+                    memory_name, elem, shape = self.shaped()
+                    shared.append(SharedArray(memory_name, elem, shape))
+                    self.memories[memory_name] = shared[-1]
+                case "function":
+                    functions.append(self.function())
+                case _:
+                    break
+        body = self.block()
+        self.end()
+        if self.number != len(self.lines):
+            self.next()
+            self.fail("the end of the text")
+        return Kernel(
+            name,
+            tuple(params),
+            block,
+            self.index,
+            tuple(shared),
+            body,
+            tuple(functions),
+            bounds=bounds,
+            fastmath=fastmath,
+            folded=folded,
+            flat=flat,
+            pos=pos,
+        )
+
+    def array(self) -> Array:
+        name, elem = self.name("@"), self.type()
+        self.word("rank")
+        rank = self.integer()
+        layout = cast(Literal["c", "strided"], self.word("c", "strided"))
+        self.word("align")
+        array = Array(name, elem, rank, layout, self.integer())
+        self.memories[name] = array
+        return array
+
+    def shaped(self) -> tuple[str, ScalarType, tuple[int, ...]]:
+        name, elem = self.name("@"), self.type()
+        self.sign("[")
+        shape: list[int] = []
+        while self.listed("]"):
+            shape.append(self.integer())
+        return name, elem, tuple(shape)
+
+    def function(self) -> Function:
+        names, self.names = self.names, {}
+        memories, self.memories = self.memories, {}
+        name = self.name()
+        self.sign("(")
+        params = self.definitions()
+        self.sign("->")
+        self.sign("(")
+        results: list[ScalarType] = []
+        while self.listed(")"):
+            results.append(self.type())
+        pos = self.pos()
+        body = self.block()
+        self.end()
+        self.names, self.memories = names, memories
+        return Function(name, params, tuple(results), body, pos)
+
+    def block(self) -> Block:
+        """Statements up to the closing brace, which is eaten; the rest of its line is left."""
+        self.sign("{")
+        self.end()
+        statements: list[Statement] = []
+        while True:
+            self.next()
+            if self.accept("}"):
+                return Block(tuple(statements))
+            statements.append(self.statement())
+            self.end()
+
+    def definition(self) -> Value:
+        name = self.name("%")
+        self.sign(":")
+        value = Value(self.type(), name)
+        self.names["%" + name] = value
+        return value
+
+    def definitions(self) -> tuple[Value, ...]:
+        """Definitions up to ``)``."""
+        values: list[Value] = []
+        while self.listed(")"):
+            values.append(self.definition())
+        return tuple(values)
+
+    def statement(self) -> Statement:
+        word = self.accept(r"\w+")
+        match word:
+            case "let":
+                value = self.definition()
+                self.sign("=")
+                expr = self.expr()
+                return Let(value, expr, pos=self.pos())
+            case "declare":
+                local = self.declared()
+                init = self.expr() if self.accept("=") else None
+                return Declare(local, init, pos=self.pos())
+            case "set":
+                assigned = self.known("&", "local")
+                self.sign("=")
+                expr = self.expr()
+                return Assign(cast(Local, assigned), expr, pos=self.pos())
+            case "local":
+                memory = LocalArray(*self.shaped())
+                self.memories[memory.name] = memory
+                return DeclareArray(memory, pos=self.pos())
+            case "load":
+                value = self.definition()
+                self.sign("=")
+                element = self.element()
+                return Load(value, *element, pos=self.pos())
+            case "store":
+                place, indices, guard = self.element()
+                self.sign("=")
+                expr = self.expr()
+                return Store(place, indices, expr, guard, pos=self.pos())
+            case "atomic":
+                return self.atomic()
+            case "barrier":
+                return Barrier(pos=self.pos())
+            case "call":
+                self.sign("(")
+                values = self.definitions()
+                self.sign("=")
+                function = self.name()
+                args = self.operands()
+                return Call(values, function, args, pos=self.pos())
+            case "break":
+                return Break(pos=self.pos())
+            case "continue":
+                return Continue(pos=self.pos())
+            case "return":
+                results = self.operands()
+                return Return(results, pos=self.pos())
+            case "if":
+                cond, pos = self.expr(), self.pos()
+                then = self.block()
+                self.word("else")
+                return If(cond, then, self.block(), pos=pos)
+            case "for":
+                return self.counted()
+            case "loop":
+                pos = self.pos()
+                return Loop(self.block(), pos=pos)
+        return self.fail("a statement" if word is None else f"a statement instead of {word!r}")
+
+    def counted(self) -> For:
+        value = self.definition()
+        self.sign("=")
+        start = self.expr()
+        self.sign(",")
+        step = self.expr()
+        self.sign(",")
+        count, pos = self.expr(), self.pos()
+        return For(value, start, step, count, self.block(), pos=pos)
+
+    def atomic(self) -> Atomic:
+        value = None
+        if self.line.startswith("%"):
+            value = self.definition()
+            self.sign("=")
+        op = self.expect(r"[\w.]+", "an atomic operation")
+        memory, indices, guard = self.element()
+        args = self.operands()
+        return Atomic(value, op, memory, indices, args, guard, pos=self.pos())
+
+    def declared(self) -> Local:
+        name = self.name("&")
+        self.sign(":")
+        local = Local(self.type(), name)
+        self.names["&" + name] = local
+        return local
+
+    def element(self) -> tuple[Memory, tuple[Expr, ...], Expr | None]:
+        memory = self.memory()
+        self.sign("[")
+        indices: list[Expr] = []
+        while self.listed("]"):
+            indices.append(self.expr())
+        guard = self.expr() if self.accept(r"where\b") else None
+        return memory, tuple(indices), guard
+
+    def memory(self) -> Memory:
+        name = self.name("@")
+        if name not in self.memories:
+            self.fail(f"an array declared above, not @{name}")
+        return self.memories[name]
+
+    def known(self, sigil: str, what: str) -> Value | Local | Scalar:
+        name = self.name(sigil)
+        if sigil + name not in self.names:
+            self.fail(f"a {what} defined above, not {sigil}{name}")
+        return self.names[sigil + name]
+
+    def operands(self) -> tuple[Expr, ...]:
+        self.sign("(")
+        exprs: list[Expr] = []
+        while self.listed(")"):
+            exprs.append(self.expr())
+        return tuple(exprs)
+
+    def expr(self) -> Expr:
+        for sigil, what in (("%", "value"), ("&", "local"), ("^", "scalar parameter")):
+            if self.line.startswith(sigil):
+                return self.known(sigil, what)
+        word = self.expect(r"[\w.]+", "an expression")
+        if word in ("extent", "stride"):
+            return self.axis(word)
+        op, dot, type = word.rpartition(".")
+        if not dot:
+            return self.const(word)
+        pos = self.pos()
+        return Apply(self.scalar(type), op, self.operands(), pos)
+
+    def axis(self, word: str) -> Extent | Stride:
+        self.sign("(")
+        array = self.memory()
+        if not isinstance(array, Array):
+            self.fail(f"an array parameter, not @{array.name}")
+        self.sign(",")
+        node = (Extent if word == "extent" else Stride)(self.index, array, self.integer())
+        self.sign(")")
+        return node
+
+    def const(self, name: str) -> Const:
+        type = self.scalar(name)
+        self.sign("(")
+        text = self.expect(r"[^)\s]+", f"a constant of {type}")
+        self.sign(")")
+        try:
+            return Const(type, _value(type, text))
+        except (KeyError, ValueError):
+            raise ValidationError(f"IR text, line {self.number}: {text!r} is no constant of {type}") from None
+
+
+def _value(type: ScalarType, text: str) -> int | float | bool:
+    if type.kind == "bool":
+        return {"true": True, "false": False}[text]
+    if not type.is_float:
+        return int(text)
+    if text.startswith("nan:"):
+        return cast(float, struct.unpack("<d", struct.pack("<Q", int(text[4:], 16)))[0])
+    return float.fromhex(text)

@@ -1,0 +1,5 @@
+"""Launching kernels: ``@ruda.kernel``, specialisation, the compile cache and the generated launcher."""
+
+from ruda.launch.kernels import Kernel, kernel
+
+__all__ = ["Kernel", "kernel"]

@@ -1,0 +1,183 @@
+"""Launch arguments: what each one is to the front end, or why it is refused. Not on the hot path."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ruda.errors import ArgumentError
+from ruda.frontend import (
+    ArrayAnnotation,
+    ArraySpec,
+    ConstAnnotation,
+    ConstSpec,
+    KernelSource,
+    Parameter,
+    ScalarAnnotation,
+    ScalarSpec,
+)
+from ruda.host import Array, ComputeClient, scalars
+from ruda.types import ScalarType, as_type, bool_, f32, f64, i32, i64
+
+#: Stands for an argument that was not passed.
+MISSING = object()
+
+Spec = ArraySpec | ScalarSpec | ConstSpec
+
+#: How the launcher packs an argument: an array's bytes, a value that ``struct`` takes, one to encode first, or nothing.
+Treatment = Literal["array", "direct", "encoded", "none"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument: its spec, how it is packed, and whether the launcher's key tells all that the spec depends on."""
+
+    spec: Spec
+    treatment: Treatment
+    keyed: bool = True
+
+
+class Arguments:
+    """The arguments of one call, checked one by one.
+
+    Raises (from the constructor):
+        ArgumentError: names the kernel and the parameter, and says what to pass.
+    """
+
+    def __init__(self, kernel: str, params: Sequence[Parameter], values: Sequence[Any]) -> None:
+        self._kernel = kernel
+        self.arrays = {p.name: v for p, v in zip(params, values, strict=True) if isinstance(v, Array)}
+        self.client = self._common_client()
+        self._float = f64 if any(a.scalar_type == f64 for a in self.arrays.values()) else f32
+        self.items = tuple(self._argument(p, v) for p, v in zip(params, values, strict=True))
+
+    @property
+    def wide(self) -> bool:
+        """Whether an array needs a 64-bit index."""
+        return any(array.wide for array in self.arrays.values())
+
+    def _common_client(self) -> ComputeClient | None:
+        first: tuple[str, Array] | None = None
+        for name, array in self.arrays.items():
+            if array.memory.owner is None:
+                raise ArgumentError(f"{self._kernel}: argument {name!r} was freed")
+            if first is None:
+                first = name, array
+            elif array.client is not first[1].client:
+                raise ArgumentError(
+                    f"{self._kernel}: argument {first[0]!r} is on {first[1].client.device} and {name!r} on "
+                    f"{array.client.device}; copy one with client.array(x)"
+                )
+        return first[1].client if first is not None else None
+
+    def _argument(self, param: Parameter, value: Any) -> Argument:
+        annotation = param.annotation
+        if isinstance(annotation, ConstAnnotation):
+            return Argument(ConstSpec(self._constant(param, annotation, value)), "none", _is_keyed(value))
+        if value is None and (annotation is None or param.default is None):
+            return Argument(ConstSpec(None), "none")
+        if isinstance(value, Array):
+            if isinstance(annotation, ScalarAnnotation):
+                raise self._wrong(param, f"an array where the kernel takes a {annotation.type}; pass x.item()")
+            return self._array(param, annotation, value)
+        if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
+            raise self._wrong(param, "a NumPy array; pass client.array(x), and read the result with .numpy()")
+        if hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__"):
+            raise self._wrong(param, f"a {type(value).__name__}; pass client.array(x)")
+        if isinstance(annotation, ArrayAnnotation):
+            raise self._wrong(param, f"{value!r} where the kernel takes an array; pass client.array(x)")
+        return self._scalar(param, annotation, value)
+
+    def _array(self, param: Parameter, annotation: ArrayAnnotation | None, array: Array) -> Argument:
+        if annotation is not None:
+            if annotation.elem not in (None, array.scalar_type):
+                advice = f"make it with client.array(x, {annotation.elem!r})"
+                raise self._wrong(
+                    param, f"an array of {array.scalar_type} where the kernel takes {annotation.elem}; {advice}"
+                )
+            if annotation.rank not in (None, array.ndim):
+                what = f"an array of shape {array.shape} where the kernel takes rank {annotation.rank}"
+                raise self._wrong(param, f"{what}; reshape it, or index one axis")
+        return Argument(ArraySpec(array.scalar_type, array.ndim, array.layout, array.alignment), "array")
+
+    def _scalar(self, param: Parameter, annotation: ScalarAnnotation | None, value: Any) -> Argument:
+        kind = scalars.kind_of(value)
+        if kind is None:
+            advice = "annotate the parameter with dsl.Const" if annotation is None else f"it takes a {annotation.type}"
+            raise self._wrong(param, f"a {type(value).__name__}, neither an array nor a number; {advice}")
+        type_ = self._natural(value, kind) if annotation is None else annotation.type
+        reason = scalars.refusal(type_, value)
+        if reason is not None:
+            raise self._wrong(param, reason)
+        encoded = scalars.encode(type_, value) is not value
+        # A Python int without an annotation is i64 where it must be; its class does not tell.
+        keyed = annotation is not None or type(value) is not int or type_ == i32
+        return Argument(ScalarSpec(type_), "encoded" if encoded else "direct", keyed)
+
+    def _natural(self, value: Any, kind: str) -> ScalarType:
+        """The type of a scalar without an annotation."""
+        if isinstance(value, np.generic):
+            return as_type(value.dtype)
+        if kind == "bool":
+            return bool_
+        if kind == "float":
+            return self._float
+        return i32 if i32.min <= value <= i32.max else i64
+
+    def _constant(self, param: Parameter, annotation: ConstAnnotation, value: Any) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        wanted = annotation.type
+        if wanted is float and type(value) is int:
+            value = float(value)
+        if wanted is not None and (not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))):
+            raise self._wrong(param, f"{value!r} where the kernel takes a compile-time {wanted.__name__}")
+        try:
+            hash(value)
+        except TypeError:
+            advice = "pass a number, string, dtype, function or tuple of these"
+            raise self._wrong(param, f"a {type(value).__name__}, which can change; {advice}") from None
+        return value
+
+    def _wrong(self, param: Parameter, what: str) -> ArgumentError:
+        return ArgumentError(f"{self._kernel}: argument {param.name!r}: {what}")
+
+
+def signature(source: KernelSource) -> str:
+    """Name and parameters of a kernel, for messages."""
+    params = (f"{p.name}={p.default!r}" if p.has_default else p.name for p in source.params)
+    return f"{source.name}({', '.join(params)})"
+
+
+def complete(
+    source: KernelSource, values: Sequence[Any], more: Sequence[Any] = (), unknown: Iterable[str] = ()
+) -> tuple[Any, ...]:
+    """``values``, which may hold MISSING or be too few, with the defaults in their places.
+
+    ``more`` are values beyond the last parameter, ``unknown`` keywords that are no parameter.
+
+    Raises:
+        ArgumentError: too many, too few or unknown ones; the message has the signature.
+    """
+    name, params = source.name, source.params
+    count = len(values) + len(more)
+    if count > len(params):
+        raise ArgumentError(f"{name} takes {len(params)} arguments, {count} were passed: {signature(source)}")
+    for keyword in unknown:
+        close = difflib.get_close_matches(keyword, [p.name for p in params], 1)
+        advice = f"; did you mean {close[0]!r}?" if close else ""
+        raise ArgumentError(f"{name} has no parameter {keyword!r}{advice}: {signature(source)}")
+    full = (*values, *(p.default if p.has_default else MISSING for p in params[len(values) :]))
+    for param, value in zip(params, full, strict=True):
+        if value is MISSING:
+            raise ArgumentError(f"{name}: argument {param.name!r} is missing: {signature(source)}")
+    return full
+
+
+def _is_keyed(value: Any) -> bool:
+    """Whether equal constants of this class mean the same: -0.0 == 0.0 does not, nor does (1,) == (True,)."""
+    return value is None or isinstance(value, int | str | ScalarType) or (isinstance(value, float) and value != 0.0)

@@ -1,0 +1,193 @@
+"""The generated launcher: two small functions with the kernel's own parameter names.
+
+``bound``, one for each grid and block that a kernel is launched with, looks
+up what belongs to its arguments and calls it; anything unusual goes to
+``miss``, which checks everything and has the messages. ``run``, one for each
+entry of that table, compares owners, packs and launches. Neither loops, has
+a check that ``miss`` could have made, or formats anything::
+
+    def bound(a=MISSING, x=MISSING, *more, **unknown):
+        try:
+            run = runs[a.__class__, x.sig]
+        except Exception:
+            run = None
+        if run is None or more or unknown:
+            run = miss(more, unknown, a, x)
+        run(a, x)
+
+    def run(a, x):
+        m1 = x.memory
+        try:
+            packed = pack(a, x.packed)
+        except PACK_ERRORS:
+            return again(a, x)
+        with lock:
+            if m1.owner is stream:
+                return stream.server.launch(program, grid, packed, (), id)
+        late(packed, (), m1)
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from types import CodeType
+from typing import Any
+
+from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation
+from ruda.host import Array, Stream
+from ruda.host.scalars import PACK_ERRORS, encode
+from ruda.launch.arguments import MISSING, Treatment
+from ruda.target import Dim3
+from ruda.types import ScalarType
+
+Run = Callable[..., None]
+
+
+def bound_maker(name: str, params: Sequence[Parameter]) -> Callable[..., tuple[Run, Callable[..., Any]]]:
+    """A function of (runs, miss) that makes ``bound`` and the function that gives its key for arguments."""
+    p = _prefix(params)
+    names = "".join(f"{q.name}, " for q in params)
+    key = "".join(_key_part(q, f"{p}Array") for q in params) or "()"
+    defaults = {f"{p}{i}": q.default for i, q in enumerate(params) if q.has_default}
+    accepted = "".join(f"{q.name}={p}{i if q.has_default else 'MISSING'}, " for i, q in enumerate(params))
+    source = f"""
+def make({p}runs, {p}miss):
+    def {name}({accepted}*{p}more, **{p}unknown):
+        try:
+            {p}run = {p}runs[{key}]
+        except Exception:
+            {p}run = None
+        if {p}run is None or {p}more or {p}unknown:
+            {p}run = {p}miss({p}more, {p}unknown, {names})
+        {p}run({names})
+    def key({names}):
+        return {key}
+    return {name}, key
+"""
+    make: Callable[..., tuple[Run, Callable[..., Any]]]
+    make = _executed(source, name, {f"{p}Array": Array, f"{p}MISSING": MISSING, **defaults})
+    return make
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What ``run`` is made of.
+
+    Attributes:
+        stream, lock, id: where it launches.
+        program, grid: what it launches.
+        pack: makes the packed block of arrays' bytes and values.
+        hidden: values of the hidden scalars, which follow the parameters.
+        types: of each parameter that is a scalar, for those that are encoded first.
+        captures, captured: gives the captured values now; those that were compiled.
+        again: what to call instead where a value does not fit or a captured one changed.
+        late: launches where an owner is another.
+    """
+
+    stream: Stream
+    lock: threading.Lock
+    id: int
+    program: Any
+    grid: Dim3
+    pack: Callable[..., bytes]
+    hidden: tuple[int, ...]
+    types: Sequence[ScalarType | None]
+    captures: Callable[[], tuple[object, ...]]
+    captured: tuple[object, ...]
+    again: Run
+    late: Run
+
+
+_PARTS = tuple(field.name for field in fields(Parts))
+
+
+def make_run(name: str, params: Sequence[Parameter], treatments: Sequence[Treatment], binds: bool, parts: Parts) -> Run:
+    """``run`` for arguments of these treatments; ``binds`` says that the target binds buffers."""
+    p = _prefix(params)
+    source = _run_source(
+        name, p, tuple(q.name for q in params), tuple(treatments), binds, len(parts.hidden), bool(parts.captured)
+    )
+    helpers = {"encode": encode, "ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
+    make = _executed(source, name, {p + key: helper for key, helper in helpers.items()})
+    run: Run = make(*map(parts.__getattribute__, _PARTS))
+    return run
+
+
+@functools.lru_cache(maxsize=1024)
+def _run_source(
+    name: str,
+    p: str,
+    params: tuple[str, ...],
+    treatments: tuple[Treatment, ...],
+    binds: bool,
+    hidden: int,
+    captures: bool,
+) -> str:
+    names = "".join(f"{q}, " for q in params)
+    packed = {
+        "array": "{0}.packed, ",
+        "direct": "{0}, ",
+        "encoded": f"{p}encode({p}types[{{1}}], {{0}}), ",
+        "none": "",
+    }
+    packing = "".join(packed[t].format(q, i) for i, (q, t) in enumerate(zip(params, treatments, strict=True)))
+    packing += "".join(f"{p}hidden[{i}], " for i in range(hidden))
+    arrays = [q for q, t in zip(params, treatments, strict=True) if t == "array"]
+    bindings = "(" + "".join(f"{a}.binding, " for a in arrays if binds) + ")"
+    fetch = "".join(f"        {p}m{i} = {a}.memory\n" for i, a in enumerate(arrays))
+    owned = " and ".join(f"{p}m{i}.owner is {p}stream" for i in range(len(arrays))) or "True"
+    memories = "".join(f", {p}m{i}" for i in range(len(arrays)))
+    stale = (
+        f"        if not {p}all({p}map({p}is_, {p}captures(), {p}captured)):\n            return {p}again({names})\n"
+    )
+    return f"""
+def make({", ".join(p + part for part in _PARTS)}):
+    def {name}({names}):
+{stale if captures else ""}{fetch}        try:
+            {p}packed = {p}pack({packing})
+        except {p}ERRORS:
+            return {p}again({names})
+        with {p}lock:
+            if {owned}:
+                return {p}stream.server.launch({p}program, {p}grid, {p}packed, {bindings}, {p}id)
+        {p}late({p}packed, {bindings}{memories})
+    return {name}
+"""
+
+
+def _key_part(param: Parameter, array_class: str) -> str:
+    """The expressions that stand for an argument in the table's key.
+
+    An array counts by its signature, a scalar by its class (``struct`` takes
+    more than the checks do), a constant by class and value.
+    """
+    name = param.name
+    if isinstance(param.annotation, ArrayAnnotation):
+        return f"{name}.sig, "
+    if isinstance(param.annotation, ScalarAnnotation):
+        return f"{name}.__class__, "
+    if isinstance(param.annotation, ConstAnnotation):
+        return f"{name}.__class__, {name}, "
+    return f"({name}.sig if {name}.__class__ is {array_class} else {name}.__class__), "
+
+
+def _prefix(params: Sequence[Parameter]) -> str:
+    """Underscores that no parameter's name begins with."""
+    prefix = "_"
+    while any(q.name.startswith(prefix) for q in params):
+        prefix += "_"
+    return prefix
+
+
+def _executed(source: str, name: str, scope: dict[str, Any]) -> Any:
+    exec(_compiled(source, f"<ruda launcher of {name}>"), scope)
+    return scope["make"]
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(source: str, file: str) -> CodeType:
+    return compile(source, file, "exec")

@@ -1,0 +1,219 @@
+"""Return, Break and Continue as flags, where a barrier is inside or after.
+
+All threads must walk past a barrier together, so a thread that leaves early
+raises a flag instead, and the statements between it and the place it leaves
+for are guarded. The shape of the result:
+
+* ``$returned``, one bool local declared at the top of the kernel, says that
+  this thread has returned. What follows a possible return stands in
+  ``If(not $returned)``. Of the conditions around a barrier it is the only one
+  that may rightly differ between threads, since threads that returned do not
+  count.
+* A loop whose body contains a barrier has no Continue and no Return. It has
+  Breaks only as ``If(cond, Block((Break(),)), Block())`` directly among its
+  body's statements; a loop that has these alone keeps its form.
+* A loop without a barrier keeps Break and Continue. A Return in it, if a
+  barrier may run later, becomes ``$returned = true; break``.
+* A Return after which no barrier can run stays a Return, wherever it is.
+
+The same mechanism takes the Returns out of a function's body
+(:func:`structured`), for functions and for inlining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ruda.ir.nodes import (
+    Assign,
+    Barrier,
+    Block,
+    Break,
+    Continue,
+    Declare,
+    For,
+    If,
+    Kernel,
+    Local,
+    Loop,
+    Pos,
+    Return,
+    Statement,
+    blocks,
+    walk,
+)
+from ruda.passes.rewrite import FALSE, TRUE, Names, chain, op
+from ruda.types import bool_
+
+#: Says that a thread of the kernel has returned.
+RETURNED = Local(bool_, "$returned")
+
+OnReturn = Callable[[Return], Sequence[Statement]]
+
+
+def lower(kernel: Kernel) -> Kernel:
+    """``kernel`` in the shape above; the same object where it has no barrier."""
+    if not kernel.body.contains_barrier:
+        return kernel
+    exits = _Exits(kernel.body, RETURNED, lambda s: (), barriers=True)
+    return replace(kernel, body=exits.run())
+
+
+def structured(block: Block, flag: Local, on_return: OnReturn) -> Block:
+    """``block`` without any Return.
+
+    Args:
+        block: the body of a function. Its Breaks and Continues stay.
+        flag: a bool local that ``block`` does not know; it says "has returned" and
+            is declared at the start of the result where it is needed.
+        on_return: the statements that a Return becomes, for instance
+            assignments of its results to locals declared outside.
+    """
+    return _Exits(block, flag, on_return, barriers=False).run()
+
+
+@dataclass
+class _Loop:
+    """A loop being lowered.
+
+    Attributes:
+        broke, skipped: what its Breaks and Continues raise; None where it keeps them.
+        returns: a Return in it raises the flag and breaks.
+    """
+
+    broke: Local | None = None
+    skipped: Local | None = None
+    returns: bool = False
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a block stands.
+
+    Attributes:
+        loop: the innermost loop around it.
+        top: it is that loop's body, and may be left by ``If(cond, Break)``.
+        after: a barrier may run after it.
+        last: nothing runs after it, not even another round of a loop.
+    """
+
+    loop: _Loop | None = None
+    top: bool = False
+    after: bool = False
+    last: bool = False
+
+
+_Lowered = tuple[list[Statement], list[Local]]
+
+
+class _Exits:
+    """One lowering. Methods give the new statements, and the flags that may be up after them."""
+
+    def __init__(self, body: Block, returned: Local, on_return: OnReturn, *, barriers: bool) -> None:
+        self.body = body
+        self.names = Names(body)
+        self.returned = returned
+        self.on_return = on_return
+        self.barriers = barriers  # only barriers ask for flags: keep what none is inside or after
+        self.used = False
+
+    def run(self) -> Block:
+        out, _ = self.block(self.body.statements, _Place(last=True))
+        return Block((Declare(self.returned, FALSE), *out)) if self.used else Block(tuple(out))
+
+    def block(self, statements: Sequence[Statement], place: _Place) -> _Lowered:
+        out: list[Statement] = []
+        barrier = max((i for i, s in enumerate(statements) if _has_barrier(s)), default=-1)
+        for i, statement in enumerate(statements):
+            rest = statements[i + 1 :]
+            here = replace(place, after=place.after or i < barrier, last=place.last and not rest)
+            new, up = self.statement(statement, here)
+            out += new
+            if isinstance(statement, Return | Break | Continue):
+                return out, up  # what follows never runs
+            if place.top and place.loop is not None:
+                up = self.escape(up, place.loop, out, statement.pos)
+            if up and rest:
+                inner, more = self.block(rest, replace(place, top=False))
+                out.append(If(op("not", chain("or", up)), Block(tuple(inner)), Block(), pos=statement.pos))
+                return out, _union(up, more)
+            if up:
+                return out, up
+        return out, []
+
+    def escape(self, up: list[Local], loop: _Loop, out: list[Statement], pos: Pos) -> list[Local]:
+        """Leave ``loop`` from the top of its body for the flags that mean so; the others are given back."""
+        leave = [flag for flag in up if flag != loop.skipped]
+        if leave:
+            out.append(If(chain("or", leave), Block((Break(pos=pos),)), Block(), pos=pos))
+        return [flag for flag in up if flag == loop.skipped]
+
+    def statement(self, statement: Statement, place: _Place) -> _Lowered:
+        loop = place.loop
+        match statement:
+            case Return():
+                return self.leave(statement, place)
+            case Break() if loop is not None and loop.broke is not None:
+                return [Assign(loop.broke, TRUE, pos=statement.pos)], [loop.broke]
+            case Continue() if loop is not None and loop.skipped is not None:
+                return [Assign(loop.skipped, TRUE, pos=statement.pos)], [loop.skipped]
+            case If() if place.top and statement.then.statements == (Break(),) and not statement.orelse.statements:
+                return [statement], []
+            case If():
+                inside = replace(place, top=False)
+                then, up = self.block(statement.then.statements, inside)
+                orelse, more = self.block(statement.orelse.statements, inside)
+                return [replace(statement, then=Block(tuple(then)), orelse=Block(tuple(orelse)))], _union(up, more)
+            case For() | Loop():
+                return self.loop(statement, place)
+        return [statement], []
+
+    def leave(self, statement: Return, place: _Place) -> _Lowered:
+        if self.barriers and not place.after:
+            return [statement], []
+        out = list(self.on_return(statement))
+        if place.last:
+            return out, []
+        self.used = True
+        out.append(Assign(self.returned, TRUE, pos=statement.pos))
+        if place.loop is None or place.loop.broke is not None:
+            return out, [self.returned]
+        place.loop.returns = True
+        return [*out, Break(pos=statement.pos)], []
+
+    def loop(self, statement: For | Loop, place: _Place) -> _Lowered:
+        if self.barriers and statement.body.contains_barrier:
+            return self.barrier_loop(statement)
+        loop = _Loop()
+        body, _ = self.block(statement.body.statements, _Place(loop, after=place.after))
+        out: list[Statement] = [replace(statement, body=Block(tuple(body)))]
+        if not loop.returns:
+            return out, []
+        if place.loop is None or place.loop.broke is not None:
+            return out, [self.returned]
+        place.loop.returns = True
+        out.append(If(self.returned, Block((Break(pos=statement.pos),)), Block(), pos=statement.pos))
+        return out, []
+
+    def barrier_loop(self, statement: For | Loop) -> _Lowered:
+        pos = statement.pos
+        broke, skipped = Local(bool_, self.names.fresh("$broke")), Local(bool_, self.names.fresh("$skipped"))
+        loop = _Loop(broke, skipped)
+        body, up = self.block(statement.body.statements, _Place(loop, top=True, after=True))
+        self.escape(up, loop, body, pos)
+        assigned = {s.local for s in walk(Block(tuple(body))) if isinstance(s, Assign)}
+        if skipped in assigned:
+            body.insert(0, Declare(skipped, FALSE, pos=pos))
+        out: list[Statement] = [replace(statement, body=Block(tuple(body)))]
+        if broke in assigned:
+            out.insert(0, Declare(broke, FALSE, pos=pos))
+        return out, [self.returned] if self.returned in assigned else []
+
+
+def _has_barrier(statement: Statement) -> bool:
+    return isinstance(statement, Barrier) or any(b.contains_barrier for b in blocks(statement))
+
+
+def _union(a: list[Local], b: list[Local]) -> list[Local]:
+    return a + [flag for flag in b if flag not in a]

@@ -1,0 +1,208 @@
+"""What the passes share: a rebuilding walk, fresh names, and short constructors for expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ruda.ir.nodes import (
+    NOWHERE,
+    Apply,
+    Assign,
+    Atomic,
+    Block,
+    Call,
+    Const,
+    Declare,
+    DeclareArray,
+    Expr,
+    For,
+    Function,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Local,
+    Loop,
+    Pos,
+    Return,
+    Statement,
+    Store,
+    Value,
+    walk,
+)
+from ruda.ir.ops import OPS
+from ruda.types import ScalarType, bool_
+
+S = TypeVar("S", bound=Statement)
+
+TRUE = Const(bool_, True)
+FALSE = Const(bool_, False)
+
+
+def op(name: str, *args: Expr, to: ScalarType | None = None, pos: Pos = NOWHERE) -> Apply:
+    """The row ``name`` applied to ``args``; ``to`` is the type of a conversion or of a topology value."""
+    node = args[0].type if to is None else to
+    result = OPS[name].result_type(tuple(a.type for a in args), node)
+    if result is None:
+        raise TypeError(f"{name} does not take {', '.join(str(a.type) for a in args)}")
+    return Apply(result, name, args, pos)
+
+
+def cast(expr: Expr, to: ScalarType) -> Expr:
+    """``expr`` converted to ``to``; itself where it has that type."""
+    return expr if expr.type == to else op("cast", expr, to=to)
+
+
+def chain(name: str, exprs: Sequence[Expr]) -> Expr:
+    """``exprs`` (at least one) combined from the left by the op ``name``."""
+    result = exprs[0]
+    for expr in exprs[1:]:
+        result = op(name, result, expr)
+    return result
+
+
+def defined(statement: Statement) -> tuple[Value | Local, ...]:
+    """The values and locals that ``statement`` itself brings into being, nested blocks aside."""
+    match statement:
+        case Let() | Load() | For():
+            return (statement.value,)
+        case Atomic():
+            return () if statement.value is None else (statement.value,)
+        case Call():
+            return statement.values
+        case Declare():
+            return (statement.local,)
+    return ()
+
+
+class Names:
+    """Names that a body does not use yet; the same body gives the same names."""
+
+    def __init__(self, body: Block, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        for statement in walk(body):
+            self._taken.update(d.name for d in defined(statement))
+            if isinstance(statement, DeclareArray):
+                self._taken.add(statement.memory.name)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        """A new name, ``hint`` and a number."""
+        while True:
+            number = self._next.get(hint, 0)
+            self._next[hint] = number + 1
+            name = f"{hint}.{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+
+class Rewriter:
+    """Rebuilds a kernel; a pass overrides :meth:`statement`, :meth:`expr` or :meth:`block`.
+
+    What does not change stays the same object, so a pass that finds nothing
+    to do returns the kernel it was given. ``emit`` puts statements before the
+    one being rebuilt: its expressions are evaluated before its nested blocks
+    run, so a value bound there is what the statement would have seen.
+    """
+
+    names: Names
+    pos: Pos = NOWHERE
+    _out: list[Statement]
+
+    def kernel(self, kernel: Kernel) -> Kernel:
+        """Rebuild the functions, then the body."""
+        functions = tuple(self.function(f) for f in kernel.functions)
+        self.names = Names(kernel.body, [p.name for p in kernel.params] + [s.name for s in kernel.shared])
+        body = self.block(kernel.body)
+        if body is kernel.body and all(a is b for a, b in zip(functions, kernel.functions, strict=True)):
+            return kernel
+        return replace(kernel, body=body, functions=functions)
+
+    def function(self, function: Function) -> Function:
+        """Rebuild a function's body; its names are its own."""
+        self.names = Names(function.body, [p.name for p in function.params])
+        body = self.block(function.body)
+        return function if body is function.body else replace(function, body=body)
+
+    def block(self, block: Block) -> Block:
+        """Rebuild the statements in order."""
+        outer = getattr(self, "_out", [])
+        out: list[Statement] = []
+        for statement in block:
+            self._out, self.pos = out, statement.pos
+            out.extend(self.statement(statement))
+        self._out = outer
+        if len(out) == len(block) and all(a is b for a, b in zip(out, block, strict=True)):
+            return block
+        return Block(tuple(out))
+
+    def statement(self, statement: Statement) -> Iterable[Statement]:
+        """What replaces ``statement``; as it stands, itself with rebuilt parts."""
+        return (self.parts(statement),)
+
+    def expr(self, expr: Expr) -> Expr:
+        """What replaces ``expr``; as it stands, itself with rebuilt operands."""
+        if not isinstance(expr, Apply):
+            return expr
+        args = self.exprs(expr.args)
+        return expr if args is expr.args else replace(expr, args=args)
+
+    def exprs(self, exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """:meth:`expr` of each."""
+        new = tuple(self.expr(e) for e in exprs)
+        return exprs if all(a is b for a, b in zip(new, exprs, strict=True)) else new
+
+    def parts(self, statement: S) -> S:
+        """``statement`` with its expressions and then its nested blocks rebuilt."""
+        match statement:
+            case Let() | Assign():
+                return changed(statement, expr=self.expr(statement.expr))
+            case Declare():
+                return statement if statement.init is None else changed(statement, init=self.expr(statement.init))
+            case Load():
+                return changed(statement, indices=self.exprs(statement.indices), guard=self._guard(statement.guard))
+            case Store():
+                indices, guard = self.exprs(statement.indices), self._guard(statement.guard)
+                return changed(statement, indices=indices, guard=guard, expr=self.expr(statement.expr))
+            case Atomic():
+                indices, guard = self.exprs(statement.indices), self._guard(statement.guard)
+                return changed(statement, indices=indices, guard=guard, args=self.exprs(statement.args))
+            case Call():
+                return changed(statement, args=self.exprs(statement.args))
+            case Return():
+                return changed(statement, results=self.exprs(statement.results))
+            case If():
+                cond = self.expr(statement.cond)
+                then, orelse = self.block(statement.then), self.block(statement.orelse)
+                return changed(statement, cond=cond, then=then, orelse=orelse)
+            case For():
+                start, step, count = map(self.expr, (statement.start, statement.step, statement.count))
+                return changed(statement, start=start, step=step, count=count, body=self.block(statement.body))
+            case Loop():
+                return changed(statement, body=self.block(statement.body))
+        return statement
+
+    def _guard(self, guard: Expr | None) -> Expr | None:
+        return None if guard is None else self.expr(guard)
+
+    def emit(self, statement: Statement) -> None:
+        """Put ``statement`` before the one being rebuilt."""
+        self._out.append(statement)
+
+    def bind(self, expr: Expr, hint: str) -> Expr:
+        """``expr`` by a name where using it twice would compute it twice."""
+        if not isinstance(expr, Apply):
+            return expr
+        value = Value(expr.type, self.names.fresh(hint))
+        self.emit(Let(value, expr, pos=self.pos))
+        return value
+
+
+def changed(statement: S, **fields: Any) -> S:
+    """``statement`` with ``fields``; the same object where they are what it has."""
+    if all(new is getattr(statement, name) for name, new in fields.items()):
+        return statement
+    return replace(statement, **fields)

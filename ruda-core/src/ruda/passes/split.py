@@ -1,0 +1,294 @@
+"""A kernel with barriers as regions: code that every thread of a block runs to its end before any thread goes on.
+
+A device without hardware threads runs a block as loops over its threads. A
+barrier ends such a loop, so control around a barrier becomes control of the
+whole block. Three storage classes follow:
+
+* **Block level**: what is uniform and defined outside barrier-free control is
+  one variable of the block, set by :class:`Once` (:func:`_block_level`).
+* **Context**: thread variables that live across regions, one slot a thread.
+  A value computed from indices and block-level values alone is computed again
+  instead, so that addresses stay visible to a vectoriser.
+* Everything else lives and dies in one region.
+
+A condition around a barrier is evaluated once for the block where it can be.
+Otherwise a **mask**, a bool context local, says which threads take part: a
+region runs its masked threads only, and a branch is taken or a loop goes on
+while any thread is in. A divergent barrier therefore waits for nobody who
+does not come, and nothing hangs.
+
+After T. D. R. Hartley et al.'s and PoCL's work-item loops (P. Jääskeläinen et
+al., "pocl: A Performance-Portable OpenCL Implementation", 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+
+from ruda.ir.nodes import (
+    Apply,
+    Array,
+    Assign,
+    Atomic,
+    Barrier,
+    Block,
+    Break,
+    Call,
+    Const,
+    Declare,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Local,
+    LocalArray,
+    Loop,
+    Return,
+    Statement,
+    Store,
+    Value,
+    blocks,
+    walk,
+)
+from ruda.passes.context import place, reads
+from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Once, Region, ThreadLoop
+from ruda.passes.rewrite import FALSE, TRUE, Names, Rewriter, chain, op
+from ruda.passes.uniform import Uniformity, analyse
+from ruda.types import bool_
+
+
+@dataclass(frozen=True)
+class Split:
+    """A kernel's body as ``regions``; ``context`` has a slot for each thread of the block."""
+
+    regions: tuple[Region, ...]
+    context: tuple[Local | LocalArray, ...] = ()
+
+
+def split(kernel: Kernel) -> Split:
+    """The regions of a lowered kernel (``passes.exits`` has run); one ThreadLoop where it has no barrier."""
+    if not kernel.body.contains_barrier:
+        return Split((ThreadLoop(kernel.body),))
+    return Split(*place(_Splitter(kernel).run()))
+
+
+class _Splitter:
+    def __init__(self, kernel: Kernel) -> None:
+        self.names = Names(kernel.body)
+        self.live: Local | None = None
+        self.body = kernel.body
+        uniform = analyse(kernel)
+        if _returns_between(kernel.body):
+            self.live = Local(bool_, self.names.fresh("$live"))
+            self.body = _Returns(self.live).kernel(kernel).body
+        self.block_names = _block_level(self.body, uniform, hoist_loads=self.live is None)
+
+    def run(self) -> tuple[Region, ...]:
+        first = () if self.live is None else (ThreadLoop(Block((Declare(self.live, TRUE),))),)
+        return (*first, *self.block(self.body, None))
+
+    def at_block_level(self, *exprs: Expr) -> bool:
+        return all(_evaluable(e, self.block_names) for e in exprs)
+
+    def once(self, s: Statement) -> bool:
+        """Whether ``s`` only sets block-level names."""
+        match s:
+            case Let() | Load():
+                return s.value in self.block_names
+            case Call():
+                return all(v in self.block_names for v in s.values)
+            case Declare() | Assign():
+                return s.local in self.block_names
+        return False
+
+    def block(self, block: Block, mask: Local | None, loop: bool = False) -> tuple[Region, ...]:
+        """The regions of ``block``, run by the threads in ``mask``; ``loop``: it is the body of a loop of the block."""
+        run = _Run(chain("and", masks) if (masks := [m for m in (self.live, mask) if m is not None]) else None)
+        for s in block:
+            if isinstance(s, Barrier):
+                run.flush()
+            elif loop and isinstance(s, If) and s.then.statements == (Break(),):
+                self.leave(s, mask, run)
+            elif any(b.contains_barrier for b in blocks(s)):
+                self.control(s, mask, run)
+            elif self.once(s):
+                run.once(s)
+            else:
+                run.pending.append(s)
+        run.flush()
+        return tuple(run.out)
+
+    def control(self, s: Statement, mask: Local | None, run: _Run) -> None:
+        match s:
+            case If():
+                self.branch(s, mask, run)
+            case Loop():
+                body_mask = self.loop_mask(s.body, mask, run)
+                run.add(BlockLoop(self.block(s.body, body_mask, loop=True)))
+            case For() if self.at_block_level(s.start, s.step, s.count):
+                body_mask = self.loop_mask(s.body, mask, run)
+                run.add(BlockFor(s.value, s.start, s.step, s.count, self.block(s.body, body_mask, loop=True)))
+            case For():
+                self.divergent_for(s, run)
+
+    def branch(self, s: If, mask: Local | None, run: _Run) -> None:
+        if self.at_block_level(s.cond):
+            run.add(BlockIf(s.cond, self.block(s.then, mask), self.block(s.orelse, mask)))
+            return
+        ways = [(s.then, s.cond), (s.orelse, op("not", s.cond))]
+        taken = [(self.mask(), way, cond) for way, cond in ways if len(way)]
+        run.flush([Declare(m, FALSE) for m, _, _ in taken], [Assign(m, cond) for m, _, cond in taken])
+        for m, way, _ in taken:
+            run.add(BlockIf(AnyOf(m), self.block(way, m)))
+
+    def leave(self, s: If, mask: Local | None, run: _Run) -> None:
+        """``if cond: break`` in the body of a loop of the block."""
+        if self.at_block_level(s.cond):
+            run.add(BlockIf(s.cond, (BlockBreak(),)))
+            return
+        assert mask is not None
+        run.flush(tail=[Assign(mask, op("not", s.cond))])
+        run.add(BlockIf(AnyOf(mask), (), (BlockBreak(),)))
+
+    def loop_mask(self, body: Block, mask: Local | None, run: _Run) -> Local | None:
+        """The mask of a loop's body: its own where some break is not the whole block's, else the one around."""
+        breaks = [s.cond for s in body if isinstance(s, If) and s.then.statements == (Break(),)]
+        if self.at_block_level(*breaks):
+            return mask
+        inside = self.mask()
+        run.flush([Declare(inside, FALSE)], [Assign(inside, TRUE)])
+        return inside
+
+    def divergent_for(self, s: For, run: _Run) -> None:
+        """A For whose count differs between threads: each thread counts for itself and leaves the mask when it is done."""
+        inside = self.mask()
+        left, at, step = (
+            Local(e.type, self.names.fresh(n)) for n, e in (("$left", s.count), ("$at", s.start), ("$step", s.step))
+        )
+        zero, one = Const(left.type, 0), Const(left.type, 1)
+        run.flush(
+            [Declare(m) for m in (inside, left, at, step)],
+            [Assign(left, s.count), Assign(at, s.start), Assign(step, s.step), Assign(inside, op("ne", left, zero))],
+        )
+        latch = (
+            Assign(left, op("sub", left, one)),
+            Assign(at, op("add", at, step)),
+            Assign(inside, op("ne", left, zero)),
+        )
+        body = self.block(Block((Let(s.value, at), *s.body, *latch)), inside, loop=True)
+        run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *body)))
+
+    def mask(self) -> Local:
+        return Local(bool_, self.names.fresh("$mask"))
+
+
+class _Run:
+    """The regions of one block so far, and the thread statements not yet put into one."""
+
+    def __init__(self, active: Expr | None) -> None:
+        self.active = active
+        self.out: list[Region] = []
+        self.pending: list[Statement] = []
+
+    def flush(self, head: Sequence[Statement] = (), tail: Sequence[Statement] = ()) -> None:
+        """End the present region: ``head`` runs in all threads, the pending statements and ``tail`` in active ones."""
+        body = [*self.pending, *tail]
+        self.pending = []
+        if not body:
+            return
+        if self.active is not None:
+            body = [If(self.active, Block(tuple(body)), Block())]
+        self.out.append(ThreadLoop(Block((*head, *body))))
+
+    def add(self, region: Region) -> None:
+        self.flush()
+        self.out.append(region)
+
+    def once(self, s: Statement) -> None:
+        """Run ``s`` once. It moves above the pending statements unless these would see it, or it them."""
+        if isinstance(s, Declare | Assign):
+            conflict = any(s.local in reads(p) for p in walk(Block(tuple(self.pending))))
+        else:
+            writes = isinstance(s, Load) and [
+                p for p in walk(Block(tuple(self.pending))) if isinstance(p, Store | Atomic)
+            ]
+            conflict = bool(writes)  # two array parameters may share memory
+        if conflict:
+            self.flush()
+        if self.out and isinstance(last := self.out[-1], Once):
+            self.out[-1] = Once(Block((*last.body, s)))
+        else:
+            self.out.append(Once(Block((s,))))
+
+
+class _Returns(Rewriter):
+    """Every Return also clears ``live``."""
+
+    def __init__(self, live: Local) -> None:
+        self.live = live
+
+    def statement(self, statement: Statement) -> Iterator[Statement]:
+        if isinstance(statement, Return):
+            yield Assign(self.live, FALSE, pos=statement.pos)
+        yield self.parts(statement)
+
+
+def _returns_between(body: Block) -> bool:
+    """Whether a thread may return in a region that is not the kernel's last."""
+    last = max(i for i, s in enumerate(body) if isinstance(s, Barrier) or any(b.contains_barrier for b in blocks(s)))
+    return any(isinstance(s, Return) for s in walk(Block(body.statements[: last + 1])))
+
+
+def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:
+    """Whether ``expr`` has one value for the block, given that ``names`` do."""
+    if isinstance(expr, Apply):
+        return not expr.op.startswith(("thread_idx", "global_idx")) and all(_evaluable(a, names) for a in expr.args)
+    return not isinstance(expr, Value | Local) or expr in names
+
+
+def _block_level(body: Block, uniform: Uniformity, hoist_loads: bool) -> frozenset[Value | Local]:
+    """The largest set of uniform names that are set outside barrier-free control, from each other alone.
+
+    A masked region runs only where some thread is active, so what these names
+    are computed from is valid. Only a thread that returns within a region
+    breaks that: then ``hoist_loads`` is false, and loads without a guard stay with the threads.
+    """
+    sources: dict[Value | Local, list[Expr]] = {}
+    candidates: set[Value | Local] = set()
+    inner: set[Value | Local] = set()
+
+    def define(name: Value | Local, *exprs: Expr | None, sure: bool = False) -> None:
+        sources.setdefault(name, []).extend(e for e in exprs if e is not None)
+        if sure or uniform.expr(name):
+            candidates.add(name)
+
+    def visit(block: Block) -> None:
+        for s in block:
+            match s:
+                case Let():
+                    define(s.value, s.expr)
+                case Load(memory=Array()) if hoist_loads or s.guard is not None:
+                    define(s.value, *s.indices, s.guard)
+                case Call():
+                    for value in s.values:
+                        define(value, *s.args)
+                case Declare():
+                    define(s.local, s.init)
+                case Assign():
+                    define(s.local, s.expr)
+                case For() if s.body.contains_barrier:
+                    define(s.value, s.start, s.step, s.count, sure=True)
+            if any(b.contains_barrier for b in blocks(s)):
+                for nested in blocks(s):
+                    visit(nested)
+            else:
+                inner.update(n.local for b in blocks(s) for n in walk(b) if isinstance(n, Assign))
+
+    visit(body)
+    candidates -= inner
+    while bad := {c for c in candidates if not all(_evaluable(e, candidates) for e in sources[c])}:
+        candidates -= bad
+    return frozenset(candidates)

@@ -1,0 +1,161 @@
+"""The op table's rows on floats in LLVM.
+
+16-bit floats are computed in f32 and rounded after every op, which for
+``+ - * /`` and sqrt is the correctly rounded result (f32 has more than twice
+their digits).
+"""
+
+from __future__ import annotations
+
+from ruda.ir import Const
+from ruda.types import ScalarType, bf16, f16, f32, f64
+from ruda_driver_cpu.libm import FUNCTIONS, PREFIX, SINGLE
+from ruda_driver_cpu.llvm_convert import narrow, narrow_double, widen
+from ruda_driver_cpu.llvm_ints import Row, intrinsic
+from ruda_driver_cpu.llvm_writer import Writer, constant, reg, zero
+
+_HALVES = (f16, bf16)
+_INFINITY = "0x7FF0000000000000"
+
+
+def _wide(row: Row, *, result: bool = True) -> Row:
+    """``row``, given f32 for 16-bit operands; with ``result`` its f32 is rounded back."""
+
+    def on_any(w: Writer, t: ScalarType, a: list[str]) -> str:
+        if t not in _HALVES:
+            return row(w, t, a)
+        out = row(w, f32, [widen(w, t, x) for x in a])
+        return narrow(w, t, out) if result else out
+
+    return on_any
+
+
+def _instruction(name: str) -> Row:
+    return _wide(lambda w, t, a: w.op(f"{name} {w.module.fastmath}{reg(t)} {', '.join(a)}"))
+
+
+def _intrinsic(name: str) -> Row:
+    return _wide(lambda w, t, a: intrinsic(name, w, t, a))
+
+
+def _compare(condition: str) -> Row:
+    return _wide(lambda w, t, a: w.op(f"fcmp {condition} {reg(t)} {a[0]}, {a[-1]}"), result=False)
+
+
+def _against_infinity(condition: str) -> Row:
+    def row(w: Writer, t: ScalarType, a: list[str]) -> str:
+        return w.op(f"fcmp {condition} {reg(t)} {intrinsic('fabs', w, t, a)}, {_INFINITY}")
+
+    return _wide(row, result=False)
+
+
+def _library(name: str) -> Row:
+    """The C library's ``name``; in f64 for f32 where the f32 function's error is not known to be within the bound."""
+
+    def row(w: Writer, t: ScalarType, a: list[str]) -> str:
+        if t == f64 or name in SINGLE:
+            return w.call(f"{PREFIX}{name}{'f' if t == f32 else ''}", reg(t), *((reg(t), x) for x in a))
+        wide = [("double", w.op(f"fpext float {x} to double")) for x in a]
+        return w.op(f"fptrunc double {w.call(PREFIX + name, 'double', *wide)} to float")
+
+    return _wide(row)
+
+
+def _rsqrt(w: Writer, t: ScalarType, a: list[str]) -> str:
+    return ROWS["div"](w, t, ["1.0", intrinsic("sqrt", w, t, a)])
+
+
+def _fma(w: Writer, t: ScalarType, a: list[str]) -> str:
+    if t in _HALVES:
+        return _fma_half(w, t, a)
+    return intrinsic("fma", w, t, a) if w.module.hardware_fma else _library("fma")(w, t, a)
+
+
+def _fma_half(w: Writer, t: ScalarType, a: list[str]) -> str:
+    """The product is exact in f64; the sum is rounded to odd there, so that the last rounding is the only one.
+
+    Source: S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums (2008); the sum's error by Knuth's TwoSum.
+    """
+    x, y, z = (w.op(f"fpext float {widen(w, t, v)} to double") for v in a)
+    product = w.op(f"fmul double {x}, {y}")
+    total = w.op(f"fadd double {product}, {z}")
+    part = w.op(f"fsub double {total}, {product}")
+    rest = w.op(f"fsub double {product}, {w.op(f'fsub double {total}, {part}')}")
+    error = w.op(f"fadd double {rest}, {w.op(f'fsub double {z}, {part}')}")
+    bits = w.op(f"bitcast double {total} to i64")
+    even = w.op(f"icmp eq i64 {w.op(f'and i64 {bits}, 1')}, 0")
+    inexact = w.op(f"fcmp one double {error}, 0.0")  # false where total is infinite or NaN: then error is NaN
+    up, positive = (w.op(f"fcmp ogt double {v}, 0.0") for v in (error, total))
+    odd = w.op(f"add i64 {bits}, {w.select(w.op(f'icmp eq i1 {up}, {positive}'), 'i64', '1', '-1')}")
+    fixed = w.select(w.op(f"and i1 {even}, {inexact}"), "i64", odd, bits)
+    return narrow_double(w, t, w.op(f"bitcast i64 {fixed} to double"))
+
+
+def _divmod(w: Writer, t: ScalarType, a: list[str]) -> tuple[str, str]:
+    """Python's float ``divmod`` for a divisor other than 0 (CPython's algorithm: fmod, then fix the sign).
+
+    Every step is an op on ``t``, rounded to ``t``.
+    """
+    x, y = a
+
+    def do(name: str, *args: str) -> str:
+        return ROWS[name](w, t, list(args))
+
+    nought, one, half = (constant(Const(t, v)) for v in (0.0, 1.0, 0.5))
+    rest = do("fmod", x, y)
+    quotient = do("div", do("sub", x, rest), y)
+    signs_differ = w.op(f"xor i1 {do('lt', y, nought)}, {do('lt', rest, nought)}")
+    wrong = w.op(f"and i1 {do('ne', rest, nought)}, {signs_differ}")
+    rest = w.select(wrong, reg(t), do("add", rest, y), rest)
+    quotient = w.select(wrong, reg(t), do("sub", quotient, one), quotient)
+    rest = w.select(do("eq", rest, nought), reg(t), do("copysign", nought, y), rest)
+    floor = do("floor", quotient)
+    above = do("gt", do("sub", quotient, floor), half)
+    floor = w.select(above, reg(t), do("add", floor, one), floor)
+    floor = w.select(do("eq", quotient, nought), reg(t), do("copysign", nought, do("div", x, y)), floor)
+    return floor, rest
+
+
+def _floordiv(w: Writer, t: ScalarType, a: list[str]) -> str:
+    plain = ROWS["floor"](w, t, [ROWS["div"](w, t, a)])
+    return w.select(ROWS["eq"](w, t, [a[1], zero(t)]), reg(t), plain, _divmod(w, t, a)[0])
+
+
+def _mod(w: Writer, t: ScalarType, a: list[str]) -> str:
+    # fmod(x, 0) is NaN, and the fixes keep it.
+    return _divmod(w, t, a)[1]
+
+
+ROWS: dict[str, Row] = {
+    "add": _instruction("fadd"),
+    "sub": _instruction("fsub"),
+    "mul": _instruction("fmul"),
+    "div": _instruction("fdiv"),
+    "neg": _wide(lambda w, t, a: w.op(f"fneg {reg(t)} {a[0]}")),
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "abs": _intrinsic("fabs"),
+    "min": _intrinsic("minimumnum"),
+    "max": _intrinsic("maximumnum"),
+    "minimum": _intrinsic("minimum"),
+    "maximum": _intrinsic("maximum"),
+    "eq": _compare("oeq"),
+    "ne": _compare("une"),
+    "lt": _compare("olt"),
+    "le": _compare("ole"),
+    "gt": _compare("ogt"),
+    "ge": _compare("oge"),
+    "isnan": _compare("uno"),
+    "isinf": _against_infinity("oeq"),
+    "isfinite": _against_infinity("olt"),
+    "sqrt": _intrinsic("sqrt"),
+    "fma": _fma,
+    "floor": _intrinsic("floor"),
+    "ceil": _intrinsic("ceil"),
+    "trunc": _intrinsic("trunc"),
+    "round": _intrinsic("rint"),
+    "fmod": _library("fmod"),
+    "copysign": _intrinsic("copysign"),
+    "rsqrt": _wide(_rsqrt),
+}
+ROWS |= {name: _library(name) for name in FUNCTIONS}

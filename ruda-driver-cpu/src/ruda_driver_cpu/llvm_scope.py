@@ -1,0 +1,134 @@
+"""What names mean at one place of an LLVM function, and expressions over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from ruda.errors import UnsupportedInstruction
+from ruda.ir import Apply, Const, Expr, Extent, Kernel, Local, Scalar, Stride, Value
+from ruda.types import ScalarType
+from ruda_driver_cpu import ranges
+from ruda_driver_cpu.llvm_convert import bitcast, cast
+from ruda_driver_cpu.llvm_floats import ROWS as FLOATS
+from ruda_driver_cpu.llvm_ints import ROWS as INTS
+from ruda_driver_cpu.llvm_writer import Writer, constant, reg
+from ruda_driver_cpu.ranges import Range
+
+_WRAPS = {"add", "sub", "mul"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the elements of a memory are.
+
+    ``stride`` is the distance of neighbours in elements and ``offset`` that of
+    element 0 (text of an i64): slots of a context array lie a block's threads apart.
+    ``shared`` says that several threads, or one thread in several regions, may reach it.
+    """
+
+    address: str
+    stride: int = 1
+    offset: str = ""
+    shared: bool = True
+
+
+@dataclass
+class Scope:
+    """The meaning of names while one function is written.
+
+    Attributes:
+        scalars: scalar parameters.
+        extents, strides: of array parameters by (name, axis), each as i64.
+        indices: topology ops, of the kernel's index type.
+        values: what is defined once.
+        slots: the stack memory of locals.
+        places: memories by name.
+        ranges: what is known of integer values.
+    """
+
+    writer: Writer
+    kernel: Kernel
+    target: str
+    scalars: dict[str, str] = field(default_factory=dict)
+    extents: dict[tuple[str, int], str] = field(default_factory=dict)
+    strides: dict[tuple[str, int], str] = field(default_factory=dict)
+    indices: dict[str, str] = field(default_factory=dict)
+    values: dict[Value, str] = field(default_factory=dict)
+    slots: dict[Local, str] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    ranges: dict[Value, Range] = field(default_factory=dict)
+
+    def slot(self, local: Local) -> str:
+        """The stack memory of ``local``."""
+        if local not in self.slots:
+            self.slots[local] = self.writer.slot(reg(local.type))
+        return self.slots[local]
+
+    def define(self, value: Value, text: str, r: Range | None = None) -> None:
+        self.values[value] = text
+        if r is not None and r != ranges.whole(value.type):
+            self.ranges[value] = r
+
+    def eval(self, expr: Expr) -> str:
+        """The instructions that compute ``expr``; its value."""
+        return self.evaluate(expr)[0]
+
+    def evaluate(self, expr: Expr) -> tuple[str, Range | None]:
+        """The value of ``expr`` and, for an integer, its range."""
+        w = self.writer
+        full = ranges.whole(expr.type) if expr.type.is_int else None
+        match expr:
+            case Const():
+                return constant(expr), (int(expr.value), int(expr.value)) if expr.type.is_int else None
+            case Value():
+                return self.values[expr], self.ranges.get(expr, full)
+            case Scalar():
+                return self.scalars[expr.name], full
+            case Local():
+                return w.op(f"load {reg(expr.type)}, ptr {self.slot(expr)}"), full
+            case Extent():
+                return self.as_index(self.extents[expr.array.name, expr.axis], expr.type), (0, expr.type.max)
+            case Stride():
+                return self.as_index(self.strides[expr.array.name, expr.axis], expr.type), full
+            case Apply() if not expr.args and expr.op in self.indices:
+                return self.indices[expr.op], ranges.topology(self.kernel, expr.op)
+            case Apply():
+                return self.apply(expr)
+        raise AssertionError(expr)
+
+    def apply(self, expr: Apply) -> tuple[str, Range | None]:
+        args, known = zip(*map(self.evaluate, expr.args), strict=True) if expr.args else ((), ())
+        operand = expr.args[-1].type if expr.args else expr.type
+        numbers = [r for r in known if r is not None]  # without a select's condition
+        exact = ranges.apply(expr.op, expr.type, numbers) if expr.type.is_int else None
+        proven = exact is not None and ranges.within(exact, expr.type)
+        text = self.row(expr, operand, list(args), exact if proven else None)
+        return text, (exact if proven else ranges.whole(expr.type)) if expr.type.is_int else None
+
+    def row(self, expr: Apply, operand: ScalarType, args: list[str], exact: Range | None) -> str:
+        w = self.writer
+        if expr.op == "cast":
+            return cast(w, operand, expr.type, args[0])
+        if expr.op == "bitcast":
+            return bitcast(w, operand, expr.type, args[0])
+        if expr.op == "select":
+            return w.select(args[0], reg(operand), args[1], args[2])
+        if expr.op in _WRAPS and exact is not None:
+            # Only what the intervals prove: signed wrapping is defined in this language.
+            flag = "nsw" if operand.is_signed else "nuw"
+            return w.op(f"{expr.op} {flag} {reg(operand)} {args[0]}, {args[1]}")
+        row = (FLOATS if operand.is_float else INTS).get(expr.op)
+        if row is None:
+            self.refuse(expr)
+        return row(w, operand, args)
+
+    def as_index(self, text: str, type: ScalarType) -> str:
+        """A length or stride, an i64, as the index type; the index type was chosen to hold it."""
+        return text if type.bits == 64 else self.writer.op(f"trunc nsw i64 {text} to {reg(type)}")
+
+    def refuse(self, expr: Apply) -> NoReturn:
+        types = ", ".join(str(a.type) for a in expr.args) or str(expr.type)
+        raise UnsupportedInstruction(
+            f"kernel {self.kernel.name}, {expr.pos}: the CPU driver has no {expr.op} on {types} for {self.target}"
+        )

@@ -1,0 +1,240 @@
+"""The statements of one thread in LLVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ruda.ir import (
+    Assign,
+    Atomic,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Declare,
+    DeclareArray,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    Return,
+    Statement,
+    Store,
+    blocks,
+    walk,
+)
+from ruda_driver_cpu import ranges
+from ruda_driver_cpu.llvm_memory import Access
+from ruda_driver_cpu.llvm_scope import Scope
+from ruda_driver_cpu.llvm_writer import mem, reg, zero
+
+#: A For whose rounds times statements are at most this is unrolled, so that the loop over threads around it vectorises.
+UNROLL = 512
+
+
+@dataclass
+class Statements:
+    """Writes statements.
+
+    Attributes:
+        scope: the meaning of names.
+        cancel: the address of the launch's cancel flag, which loops that may run long look at.
+        cancelled: the block that such a loop leaves for.
+        end: the block that a Return leaves for.
+        functions: what Call statements name.
+        access: writes the memory statements.
+        loops: (break, continue) blocks of the loops around.
+    """
+
+    scope: Scope
+    cancel: str
+    cancelled: str
+    functions: dict[str, Function]
+    end: str = ""
+    access: Access = field(init=False)
+    loops: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.access = Access(self.scope)
+
+    def block(self, block: Block) -> None:
+        for statement in block:
+            self.statement(statement)
+
+    def statement(self, s: Statement) -> None:
+        w, scope = self.scope.writer, self.scope
+        match s:
+            case Let():
+                scope.define(s.value, *scope.evaluate(s.expr))
+            case Declare():
+                init = zero(s.local.type) if s.init is None else scope.eval(s.init)
+                w.do(f"store {reg(s.local.type)} {init}, ptr {scope.slot(s.local)}")
+            case Assign():
+                w.do(f"store {reg(s.local.type)} {scope.eval(s.expr)}, ptr {scope.slot(s.local)}")
+            case DeclareArray():
+                self.clear(s)
+            case Load():
+                self.access.load(s)
+            case Store():
+                self.access.store(s)
+            case Atomic():
+                self.access.atomic(s)
+            case Call():
+                self.call(s)
+            case If():
+                self.branch(s)
+            case For():
+                self.counted(s)
+            case Loop():
+                self.loop(s)
+            case Break():
+                self.leave(self.loops[-1][0])
+            case Continue():
+                self.leave(self.loops[-1][1])
+            case Return():
+                self.leave(self.end)
+            case _:
+                raise AssertionError(s)
+
+    def leave(self, label: str) -> None:
+        """Jump away; what follows in the same block of the kernel is never reached."""
+        w = self.scope.writer
+        w.jump(label)
+        w.place(w.name("dead"))
+
+    def branch(self, s: If) -> None:
+        w = self.scope.writer
+        then, orelse, after = w.name("then"), w.name("else"), w.name("endif")
+        w.branch(self.scope.eval(s.cond), then, orelse if len(s.orelse) else after)
+        w.place(then)
+        self.block(s.then)
+        w.jump(after)
+        if len(s.orelse):
+            w.place(orelse)
+            self.block(s.orelse)
+            w.jump(after)
+        w.place(after)
+
+    def counted(self, s: For) -> None:
+        w = self.scope.writer
+        start, step, count = (self.scope.evaluate(e) for e in (s.start, s.step, s.count))
+        loop = CountedLoop(self.scope, s, start, step, count)
+        self.loops.append((loop.exit, loop.latch))
+        self.block(s.body)
+        self.loops.pop()
+        w.jump(loop.latch)
+        w.place(loop.latch)
+        if any(is_long(n) for b in blocks(s) for n in walk(b)):
+            self.poll()
+        loop.close(unrolled(s, w.module.meta) if _unrolls(s) else "")
+
+    def loop(self, s: Loop) -> None:
+        w = self.scope.writer
+        head, latch, after = w.name("loop"), w.name("next"), w.name("endloop")
+        w.jump(head)
+        w.place(head)
+        self.loops.append((after, latch))
+        self.block(s.body)
+        self.loops.pop()
+        w.jump(latch)
+        w.place(latch)
+        self.poll()
+        w.jump(head)
+        w.place(after)
+
+    def poll(self) -> None:
+        """Leave where the launch was cancelled."""
+        w = self.scope.writer
+        go = w.name("go")
+        flag = w.op(f"load atomic i32, ptr {self.cancel} monotonic, align 4")
+        w.branch(w.op(f"icmp eq i32 {flag}, 0"), go, self.cancelled)
+        w.place(go)
+
+    def call(self, s: Call) -> None:
+        w = self.scope.writer
+        results = result_type(self.functions[s.function])
+        args = [f"{reg(a.type)} {self.scope.eval(a)}" for a in s.args]
+        out = w.op(f"call {results} @{function_name(s.function)}({', '.join([*args, f'ptr {self.cancel}'])})")
+        for number, value in enumerate(s.values):
+            self.scope.define(value, w.op(f"extractvalue {results} {out}, {number}"))
+
+    def clear(self, s: DeclareArray) -> None:
+        """Zero a local array."""
+        w, place, type = self.scope.writer, self.scope.places[s.memory.name], s.memory.elem
+        count = 1
+        for extent in s.memory.shape:
+            count *= extent
+        if place.stride == 1 and not place.offset:
+            w.module.declare("llvm.memset.p0.i64", "void", "ptr", "i8", "i64", "i1")
+            w.do(f"call void @llvm.memset.p0.i64(ptr align {type.size} {place.address}, i8 0, i64 {count * type.size}, i1 false)")
+            return
+        head, after, slot = w.name("clear"), w.name("cleared"), w.slot("i64")
+        w.do(f"store i64 0, ptr {slot}")
+        w.jump(head)
+        w.place(head)
+        k = w.op(f"load i64, ptr {slot}")
+        offset = w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {k}, {place.stride}')}, {place.offset}")
+        address = w.op(f"getelementptr inbounds {mem(type)}, ptr {place.address}, i64 {offset}")
+        group = f", !llvm.access.group {self.access.group}" if self.access.group else ""
+        w.do(f"store {mem(type)} {zero(type) if mem(type) == reg(type) else 0}, ptr {address}, align {type.size}{group}")
+        after_k = w.op(f"add nuw nsw i64 {k}, 1")
+        w.do(f"store i64 {after_k}, ptr {slot}")
+        w.branch(w.op(f"icmp ult i64 {after_k}, {count}"), head, after)
+        w.place(after)
+
+
+class CountedLoop:
+    """The blocks of an ``ir.For``: written up to its body when made, from its latch on by :meth:`close`."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        s: ForLike,
+        start: Evaluated,
+        step: Evaluated,
+        count: Evaluated,
+    ) -> None:
+        w, type = scope.writer, s.value.type
+        self.writer, self.type, self.step, self.count = w, type, step[0], count[0]
+        self.counter_type = reg(s.count.type)
+        self.head, body, self.latch, self.exit = (w.name(n) for n in ("for", "body", "next", "endfor"))
+        self.counter, self.slot = w.slot(self.counter_type), w.slot(reg(type))
+        w.do(f"store {self.counter_type} 0, ptr {self.counter}")
+        w.do(f"store {reg(type)} {start[0]}, ptr {self.slot}")
+        w.jump(self.head)
+        w.place(self.head)
+        self.round = w.op(f"load {self.counter_type}, ptr {self.counter}")
+        w.branch(w.op(f"icmp ult {self.counter_type} {self.round}, {self.count}"), body, self.exit)
+        w.place(body)
+        self.value = w.op(f"load {reg(type)}, ptr {self.slot}")
+        known = [start[1], step[1], count[1]]
+        values = ranges.counted(*(k for k in known if k is not None))
+        self.flag = (" nsw" if type.is_signed else " nuw") if ranges.within(values, type) else ""
+        scope.define(s.value, self.value, values if self.flag else None)
+
+    def close(self, meta: str = "") -> None:
+        """Go on to the next round, in the block that began with ``latch``, and begin the block after the loop."""
+        w = self.writer
+        w.do(f"store {self.counter_type} {w.op(f'add nuw {self.counter_type} {self.round}, 1')}, ptr {self.counter}")
+        # After the last round this may leave the type, but nothing looks at it then.
+        w.do(f"store {reg(self.type)} {w.op(f'add{self.flag} {reg(self.type)} {self.value}, {self.step}')}, ptr {self.slot}")
+        w.jump(self.head, meta)
+        w.place(self.exit)
+
+
+def is_long(s: Statement) -> bool:
+    """Whether ``s`` is a loop whose number of rounds is not known beforehand, or a call (which may hold one)."""
+    return isinstance(s, Loop | Call) or (isinstance(s, For) and not isinstance(s.count, Const))
+
+
+def function_name(name: str) -> str:
+    """The LLVM name of an ``ir.Function``."""
+    return '"fn.' + "".join(c if c.isascii() and c.isalnum() or c in "._$" else f"\\{b:02X}" for c in name for b in c.encode()) + '"'
+
+
+def result_type(function: Function) -> str:
+    """The LLVM type of what a function gives back."""
+    return f"{{ {', '.join(reg(t) for t in function.results)} }}"

@@ -1,0 +1,128 @@
+"""Text of one LLVM function: lines, fresh names, basic blocks; and how ruda's types and constants are spelt."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from ruda.ir import Const
+from ruda.types import ScalarType, bf16, bool_, f16, f32, f64
+
+_FLOATS = {f16: "half", f32: "float", f64: "double", bf16: "i16"}
+
+
+def reg(type: ScalarType) -> str:
+    """The LLVM type of a value. bf16 is held as its bits: its arithmetic is f32's, rounded here."""
+    return "i1" if type == bool_ else _FLOATS.get(type, f"i{type.bits}")
+
+
+def mem(type: ScalarType) -> str:
+    """The LLVM type of an element in memory: a bool is a byte."""
+    return "i8" if type == bool_ else reg(type)
+
+
+def suffix(type: ScalarType) -> str:
+    """The type's name in an intrinsic's name, for instance ``f32`` in ``llvm.fabs.f32``."""
+    return f"f{type.bits}" if type.is_float else reg(type)
+
+
+def constant(c: Const) -> str:
+    """The constant bit for bit."""
+    if c.type == bool_:
+        return "true" if c.value else "false"
+    if c.type in (f32, f64):
+        # LLVM writes a float as the double it converts to exactly.
+        return f"0x{struct.pack('>d', c.value).hex().upper()}"
+    if c.type.is_float:
+        bits = int(np.asarray(c.value, c.type.dtype).view(np.uint16))
+        return f"0xH{bits:04X}" if c.type == f16 else str(bits)
+    return str(c.value)
+
+
+def zero(type: ScalarType) -> str:
+    """The constant 0 of ``type``."""
+    return constant(Const(type, 0.0 if type.is_float else 0))
+
+
+class Module:
+    """What the functions of one module share.
+
+    Attributes:
+        fastmath: the fast-math flags of the kernel's float operations, with a trailing space, or "".
+            Never nnan and ninf: they would turn a NaN into a value that may take any branch.
+        hardware_fma: whether the target has a fused multiply-add; otherwise libm's is called.
+    """
+
+    def __init__(self, *, fastmath: bool, hardware_fma: bool) -> None:
+        self.fastmath = "reassoc nsz arcp contract afn " if fastmath else ""
+        self.hardware_fma = hardware_fma
+        self.declarations: dict[str, str] = {}
+        self.metadata: list[str] = []
+
+    def declare(self, name: str, result: str, *params: str) -> str:
+        """Declare a function that depends on its arguments alone; its name."""
+        attributes = "" if name.startswith("llvm.") else " #1"
+        self.declarations[name] = f"declare {result} @{name}({', '.join(params)}){attributes}"
+        return name
+
+    def meta(self, text: str) -> str:
+        """A metadata node; ``{self}`` in ``text`` is its own number. Its number."""
+        number = f"!{len(self.metadata)}"
+        self.metadata.append(f"{number} = {text.replace('{self}', number)}")
+        return number
+
+
+class Writer:
+    """The text of one function, in basic blocks."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.allocas: list[str] = []
+        self.lines: list[str] = []
+        self.block = "entry"
+        self._names = 0
+
+    def name(self, hint: str) -> str:
+        """A fresh name without its sigil."""
+        self._names += 1
+        return f"{hint}{self._names}"
+
+    def op(self, text: str) -> str:
+        """Append an instruction that gives a value; the value."""
+        value = f"%{self.name('v')}"
+        self.lines.append(f"  {value} = {text}")
+        return value
+
+    def do(self, text: str) -> None:
+        """Append an instruction that gives none."""
+        self.lines.append(f"  {text}")
+
+    def slot(self, type: str, align: int = 0) -> str:
+        """Stack memory of the function; its address. LLVM makes registers of it where it can."""
+        slot = f"%{self.name('s')}"
+        self.allocas.append(f"  {slot} = alloca {type}" + (f", align {align}" if align else ""))
+        return slot
+
+    def place(self, label: str) -> None:
+        """Begin the basic block ``label``."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str, meta: str = "") -> None:
+        self.do(f"br label %{label}{meta}")
+
+    def branch(self, cond: str, then: str, orelse: str, meta: str = "") -> None:
+        self.do(f"br i1 {cond}, label %{then}, label %{orelse}{meta}")
+
+    def call(self, name: str, result: str, *args: tuple[str, str]) -> str:
+        """Declare and call a pure function with (type, value) arguments."""
+        self.module.declare(name, result, *(t for t, _ in args))
+        return self.op(f"call {result} @{name}({', '.join(f'{t} {v}' for t, v in args)})")
+
+    def select(self, cond: str, type: str, a: str, b: str) -> str:
+        return self.op(f"select i1 {cond}, {type} {a}, {type} {b}")
+
+    def text(self) -> str:
+        """The function's body."""
+        return "\n".join(["entry:", *self.allocas, *self.lines])

@@ -1,0 +1,41 @@
+"""``import ruda`` is quick and touches no driver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+CLOCK = """
+import sys, time
+start = time.perf_counter()
+import {module}
+print(time.perf_counter() - start)
+"""
+
+
+def seconds(module: str) -> float:
+    """Time of one import in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOCK.format(module=module)], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def test_import_time() -> None:
+    """Within 0.15 s of NumPy alone; the best of several alternating runs, since other work only ever adds time."""
+    runs = [(seconds("numpy"), seconds("ruda")) for _ in range(7)]
+    assert min(ours for _, ours in runs) - min(numpy for numpy, _ in runs) < 0.15
+
+
+def test_import_touches_no_driver() -> None:
+    """Neither a driver nor what only drivers, the command line or the kit need is loaded; nothing is discovered."""
+    code = "import sys, ruda; print(*sorted({name.split('.')[0] for name in sys.modules}), *sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert "ruda" in loaded
+    assert not {name for name in loaded if name.startswith("ruda_driver")}
+    assert loaded.isdisjoint(
+        {"llvmlite", "cuda", "wgpu", "hip", "click", "rich", "pytest", "hypothesis", "mpmath", "PIL", "pywt"}
+        | {"ruda.cli", "ruda.conformance", "ruda.reference.runtime", "ruda.reference.server"}
+    )
