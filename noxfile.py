@@ -23,7 +23,7 @@ LONG_FILES: frozenset[str] = frozenset()
 
 def group(name: str) -> list[str]:
     """The requirements of one dependency group of the root pyproject."""
-    return nox.project.dependency_groups(PROJECT, name)
+    return [*nox.project.dependency_groups(PROJECT, name)]
 
 
 def editable(*drivers: str) -> list[str]:

@@ -1,21 +1,23 @@
-"""The sum of an array: each block adds up its part in shared memory, then adds it to the result atomically."""
+"""Sum of an array: a tree in shared memory, then one atomic add a block."""
 
+from __future__ import annotations
+
+import common
 import numpy as np
 
 import ruda
 from ruda import dsl
 
-N = 100_003
-THREADS = 128
+BLOCK = 128
 
 
 @ruda.kernel
-def reduce_sum(values: dsl.Array[dsl.i32], total: dsl.Array[dsl.i32]):
-    part = dsl.shared(THREADS, dsl.i32)
-    i, t = dsl.global_idx.x, dsl.thread_idx.x
-    part[t] = values[i]  # beyond the end a read gives 0
+def reduce_sum(x, total):
+    part = dsl.shared(BLOCK, x.dtype)
+    t = dsl.thread_idx.x
+    part[t] = x[dsl.global_idx.x]  # 0 beyond the end
     dsl.barrier()
-    half = THREADS // 2
+    half = BLOCK // 2
     while half > 0:
         if t < half:
             part[t] += part[t + half]
@@ -25,10 +27,18 @@ def reduce_sum(values: dsl.Array[dsl.i32], total: dsl.Array[dsl.i32]):
         dsl.atomic.add(total, 0, part[0])
 
 
-client = ruda.client()
-values = np.random.default_rng(1).integers(-1000, 1000, N, dtype=np.int32)
-total = client.zeros(1, np.int32)
-reduce_sum[ruda.cdiv(N, THREADS), THREADS](client.array(values), total)
+def run(client: ruda.ComputeClient, small: bool) -> None:
+    """i32 exact, f32 within 1e-5 of a sum in f64; one scalar is read back."""
+    n = 10_007 if small else 1_000_003
+    rng = np.random.default_rng(0)
+    for x in (rng.integers(-1000, 1000, n, np.int32), rng.random(n, np.float32)):
+        total = client.zeros(1, x.dtype)
+        reduce_sum[dsl.cdiv(n, BLOCK), BLOCK](client.array(x), total)
+        if x.dtype.kind == "i":
+            assert total.item() == x.sum()
+        else:
+            np.testing.assert_allclose(total.item(), x.sum(dtype=np.float64), rtol=1e-5)
 
-assert total.numpy()[0] == values.sum()
-print(f"right: the sum of {N} elements on {client.device}")
+
+if __name__ == "__main__":
+    common.main(run)

@@ -1,24 +1,30 @@
-"""y = a * x + y, for a length that is a multiple of nothing."""
+"""y = a * x + y, one thread an element; forall adds the guard."""
 
+from __future__ import annotations
+
+import common
 import numpy as np
 
 import ruda
 from ruda import dsl
 
-N = 100_003
-
 
 @ruda.kernel
-def saxpy(a, x: dsl.Array[dsl.f32], y: dsl.Array[dsl.f32]):
+def saxpy(a, x, y):
     i = dsl.global_idx.x
     y[i] = a * x[i] + y[i]
 
 
-client = ruda.client()
-x = np.linspace(-1, 1, N, dtype=np.float32)
-y = np.linspace(5, 7, N, dtype=np.float32)
-result = client.array(y)
-saxpy.forall(N)(2.5, client.array(x), result)
+def run(client: ruda.ComputeClient, small: bool) -> None:
+    """f32 and f64, exact: the product and the sum are each rounded once, as in NumPy."""
+    n = 10_007 if small else 1_000_003
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        x, y = rng.random(n, dtype), rng.random(n, dtype)
+        out = client.array(y)
+        saxpy.forall(n)(2.5, client.array(x), out)
+        np.testing.assert_array_equal(out.numpy(), dtype(2.5) * x + y)
 
-assert np.array_equal(result.numpy(), np.float32(2.5) * x + y)
-print(f"right: {N} elements on {client.device}")
+
+if __name__ == "__main__":
+    common.main(run)

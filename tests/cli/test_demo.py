@@ -79,10 +79,10 @@ def test_disagreement_is_seen(client: ComputeClient, monkeypatch: pytest.MonkeyP
     assert all("after the end" in wrong for _, _, wrong in demo_vectors.run(client))
 
     image = np.random.default_rng(0).integers(0, 255, (9, 70), dtype=np.uint8)
-    assert demo_image.run(client, image, 1).agreed
+    assert demo_image.run(client, image).agreed
     monkeypatch.setattr(demo_image, "gaussian", lambda: np.full(9, 0.1, np.float32))
     expected = demo_image._expected
     monkeypatch.setattr(
         demo_image, "_expected", lambda before, weights: expected(before, weights * np.float32(1.00001))
     )
-    assert not demo_image.run(client, image, 1).agreed
+    assert not demo_image.run(client, image).agreed

@@ -12,7 +12,9 @@ import pytest
 from ruda import registry
 from ruda.contract import Probe
 from ruda.contract.hooks import CONTRACT, DriverInfo, hookimpl
-from ruda.errors import DriverNotFound
+from ruda.errors import DeviceNotFound, DriverNotFound
+from ruda.reference.device import ReferenceDevice
+from ruda.reference.runtime import ReferenceRuntime
 from ruda.runtime import Runtime
 
 
@@ -23,21 +25,22 @@ def fresh() -> Iterator[None]:
     registry.reset()
 
 
-def plugin(name: str, priority: int = 99) -> ModuleType:
-    """A module with a good hook, whose Runtime is NoBoard."""
+def plugin(name: str, priority: int, runtime: type[Runtime] | None = None) -> ModuleType:
+    """A module with a good hook, and perhaps a Runtime."""
 
     @hookimpl
     def ruda_driver() -> DriverInfo:
-        return DriverInfo(name, CONTRACT, priority, "made by a test", f"{name}:NoBoard")
+        return DriverInfo(name, CONTRACT, priority, "made by a test", f"{name}:Runtime")
 
     module = ModuleType(name)
     module.ruda_driver = ruda_driver
+    module.Runtime = runtime
     return module
 
 
 def test_registered_until_reset() -> None:
     """It is listed and found, and a reset forgets it."""
-    report = registry.register(plugin("mine"))
+    report = registry.register(plugin("mine", 1))
     assert report.ok and report in registry.drivers()
     registry.reset()
     assert "mine" not in {r.name for r in registry.drivers()}
@@ -46,7 +49,7 @@ def test_registered_until_reset() -> None:
 def test_refused() -> None:
     """A taken name, or a module without a hook, raises at once."""
     with pytest.raises(DriverNotFound, match="named reference is there already"):
-        registry.register(plugin("reference"))
+        registry.register(plugin("reference", 1))
     with pytest.raises(DriverNotFound, match="@hookimpl"):
         registry.register(ModuleType("empty"))
 
@@ -54,16 +57,28 @@ def test_refused() -> None:
 def test_the_best_available_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither one of high priority without a device is taken, nor a software adapter before a compiled driver."""
     monkeypatch.delenv("RUDA_DEVICE", raising=False)
-    probes = {"absent": Probe(False, "no board"), "soft": Probe(True, software=True)}
-    for name, answer in probes.items():
-        module = plugin(name)
-        module.NoBoard = type(
-            "NoBoard", (Runtime,), {"name": name, "probe": classmethod(lambda cls, answer=answer: answer)}
-        )
+    made = [
+        ("absent", 99, Probe(False, "no board")),
+        ("soft", 98, Probe(True, software=True)),
+        ("hard", 97, Probe(True)),
+    ]
+    for name, priority, answer in made:
+        device = type("Device", (ReferenceDevice,), {"driver": name})
+        members = {
+            "name": name,
+            "device_type": device,
+            "probe": classmethod(lambda cls, answer=answer: answer),
+            "devices": classmethod(lambda cls, device=device: (device(0),)),
+        }
+        module = plugin(name, priority, type("Runtime", (ReferenceRuntime,), members))
         monkeypatch.setitem(sys.modules, name, module)
         registry.register(module)
-    assert "cpu" in {r.name for r in registry.drivers() if r.ok}, "this test needs ruda-driver-cpu"
-    assert registry.client().device.driver == "cpu"
+    assert str(registry.client().device) == "hard:0"
+    assert str(registry.client("soft").device) == "soft:0"
+    with pytest.raises(DriverNotFound, match="driver absent has no device: no board"):
+        registry.client("absent")
+    with pytest.raises(DeviceNotFound, match="no device hard:1; hard has hard:0"):
+        registry.client("hard:1")
 
 
 def test_ruda_device_chooses(monkeypatch: pytest.MonkeyPatch) -> None:

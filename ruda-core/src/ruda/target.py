@@ -31,7 +31,8 @@ class Target:
         name: what ``Runtime.target(name)`` accepts, for instance ``"cpu:x86-64-v3"``.
         limits: see :class:`Limits`.
         dtypes: names of the scalar types that kernels may compute with.
-        atomics: ``(dtype name, atomic op name)`` to ``"native"`` or ``"emulated"``; absent means refused.
+        atomics: ``(dtype name, atomic row's name)`` to ``"native"`` or ``"emulated"`` (the emitter writes a
+            compare-exchange loop); absent means refused.
         features: names of optional abilities, for instance ``"device_fence"``.
         subgroup_sizes: sizes a launch may request; the first is the default.
         arguments: ``"pointers"`` (addresses in the packed block) or ``"bindings"``.

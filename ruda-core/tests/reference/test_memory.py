@@ -67,8 +67,10 @@ def test_three_axes_of_blocks_and_threads(bench):
 let %z: i32 = global_idx_z.i32()
 let %y: i32 = global_idx_y.i32()
 let %x: i32 = global_idx_x.i32()
-let %b: i32 = add.i32(block_idx_x.i32(), add.i32(mul.i32(block_idx_y.i32(), i32(10)), mul.i32(block_idx_z.i32(), i32(100))))
-let %d: i32 = add.i32(grid_dim_x.i32(), add.i32(mul.i32(grid_dim_y.i32(), i32(10)), mul.i32(grid_dim_z.i32(), i32(100))))
+let %yz: i32 = add.i32(mul.i32(block_idx_y.i32(), i32(10)), mul.i32(block_idx_z.i32(), i32(100)))
+let %b: i32 = add.i32(block_idx_x.i32(), %yz)
+let %dims: i32 = add.i32(mul.i32(grid_dim_y.i32(), i32(10)), mul.i32(grid_dim_z.i32(), i32(100)))
+let %d: i32 = add.i32(grid_dim_x.i32(), %dims)
 store @out[%z, %y, %x] = add.i32(mul.i32(%b, i32(1000)), add.i32(%d, mul.i32(thread_idx_z.i32(), i32(1000000))))
 """
     out = np.zeros((2 * 5, 3 * 4, 2 * 3), "i4")
@@ -80,7 +82,8 @@ store @out[%z, %y, %x] = add.i32(mul.i32(%b, i32(1000)), add.i32(%d, mul.i32(thr
 def test_a_folded_grid_is_one_axis(bench):
     body = """
 let %i: i32 = global_idx_x.i32()
-store @out[%i] = add.i32(mul.i32(block_idx_x.i32(), i32(100)), add.i32(grid_dim_x.i32(), add.i32(grid_dim_y.i32(), block_idx_y.i32())))
+let %rest: i32 = add.i32(grid_dim_x.i32(), add.i32(grid_dim_y.i32(), block_idx_y.i32()))
+store @out[%i] = add.i32(mul.i32(block_idx_x.i32(), i32(100)), %rest)
 """
     out = np.zeros(12 * 4, "i4")
     bench.launch(bench.kernel(body, "array @out i32 rank 1 c align 4", block=(4, 1, 1), flags=" folded"), (3, 4), out)
@@ -197,7 +200,16 @@ def test_out_of_range_reads_zero_and_writes_nothing_on_each_axis(bench, bounds):
         return
     (fault,) = faults
     assert isinstance(fault, OutOfBoundsError)
-    for part in ("user.py:6", "kernel k", "argument a", "[0, -2]", "axis 1", "length 4", "block (0, 0, 0)", "thread (0, 0, 0)"):
+    for part in (
+        "user.py:6",
+        "kernel k",
+        "argument a",
+        "[0, -2]",
+        "axis 1",
+        "length 4",
+        "block (0, 0, 0)",
+        "thread (0, 0, 0)",
+    ):
         assert part in str(fault)
 
 
@@ -219,12 +231,14 @@ if lt.bool(%i, extent(@a, 0)) {
 @pytest.mark.parametrize(("memory", "kind"), [("shared", "shared array"), ("local", "local array")])
 def test_shared_and_local_arrays_have_bounds_too(bench, memory, kind):
     declare = "" if memory == "shared" else "local @m i32 [2, 3]\n"
-    body = declare + """
-let %t: i32 = thread_idx_x.i32()
+    body = (
+        declare
+        + """let %t: i32 = thread_idx_x.i32()
 store @m[i32(1), %t] = i32(7) !0:9:4-10
 load %v: i32 = @m[i32(1), %t]
 store @out[%t] = %v
 """
+    )
     shared = ("shared @m i32 [2, 3]",) if memory == "shared" else ()
     out = np.full(5, -1, "i4")
     kernel = bench.kernel(body, "array @out i32 rank 1 c align 4", *shared, block=(5, 1, 1), bounds="validate")
@@ -239,7 +253,7 @@ def test_guards_and_element_offsets_of_lowered_kernels(bench):
     body = """
 let %i: i32 = global_idx_x.i32()
 load %v: f32 = @x[mul.i32(%i, stride(@x, 0))] where lt.bool(%i, extent(@x, 0))
-store @y[mul.i32(%i, stride(@y, 0))] = %v where lt.bool(%i, extent(@y, 0))
+store @y[mul.i32(%i, stride(@y, 0))] where lt.bool(%i, extent(@y, 0)) = %v
 """
     decls = [line.format(layout="strided") for line in XY[1:]]
     kernel = bench.kernel(body, *decls, bounds="unchecked", flags=" flat")
@@ -255,7 +269,13 @@ store @y[mul.i32(%i, stride(@y, 0))] = %v where lt.bool(%i, extent(@y, 0))
 
 
 def test_many_lanes_may_write_one_element(bench):
-    body = "store @a[i32(1)] = thread_idx_x.i32()\nif lt.bool(thread_idx_x.i32(), i32(5)) {\n  store @a[i32(2)] = thread_idx_x.i32()\n} else {\n}"
+    body = """
+store @a[i32(1)] = thread_idx_x.i32()
+if lt.bool(thread_idx_x.i32(), i32(5)) {
+  store @a[i32(2)] = thread_idx_x.i32()
+} else {
+}
+"""
     a = np.full(4, -1, "i4")
     bench.launch(bench.kernel(body, "array @a i32 rank 1 c align 4"), 1, a)
     np.testing.assert_array_equal(a, [-1, 63, 4, -1])

@@ -24,7 +24,8 @@ FUNCTIONS = (
 #: Functions whose f32 variant is known to be within one ulp in the common C libraries (they compute in f64 inside).
 SINGLE = frozenset(["exp", "exp2", "log", "log2", "pow", "sin", "cos", "fmod", "fma"])
 
-_PLAIN = ("memcpy", "memmove", "memset", *(f"{n}{f}" for n in ("floor", "ceil", "trunc", "rint", "sqrt") for f in ("", "f")))
+_ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt")
+_PLAIN = ("memcpy", "memmove", "memset", *_ROUNDING, *(f"{n}f" for n in _ROUNDING))
 
 
 @functools.cache
@@ -43,6 +44,6 @@ def symbols() -> dict[str, int]:
 def _libraries() -> list[str | None]:
     if sys.platform == "win32":
         return ["ucrtbase", "vcruntime140"]
-    name = "libm.so.6" if sys.platform == "linux" and platform.libc_ver()[0] == "glibc" else ctypes.util.find_library("m")
+    glibc = sys.platform == "linux" and platform.libc_ver()[0] == "glibc"
+    name = "libm.so.6" if glibc else ctypes.util.find_library("m")  # which starts processes
     return [name, None] if name else [None]
-

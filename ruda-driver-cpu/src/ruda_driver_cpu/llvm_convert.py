@@ -42,7 +42,7 @@ def narrow_double(w: Writer, t: ScalarType, a: str) -> str:
 
 
 def cast(w: Writer, t: ScalarType, to: ScalarType, a: str) -> str:
-    """``a`` of type ``t`` by value: float to int saturates (NaN gives 0), ints truncate, anything to bool is ``!= 0``."""
+    """``a`` of type ``t`` by value: float to int saturates (NaN gives 0), ints truncate, bool is ``!= 0``."""
     if t == to:
         return a
     if t in (f16, bf16):
@@ -80,7 +80,7 @@ def _to_float(w: Writer, t: ScalarType, to: ScalarType, a: str) -> str:
 
 
 def _jam(w: Writer, t: ScalarType, a: str) -> str:
-    """A 64-bit integer with what f64 would lose folded into its last kept bit, so that a later rounding is the only one."""
+    """A 64-bit integer with what f64 would lose folded into its last kept bit: a later rounding is the only one."""
     if t.bits < 64:
         return a
     lost = w.op(f"icmp ne i64 {w.op(f'and i64 {a}, 2047')}, 0")

@@ -7,12 +7,11 @@ their digits).
 
 from __future__ import annotations
 
-from ruda.ir import Const
 from ruda.types import ScalarType, bf16, f16, f32, f64
 from ruda_driver_cpu.libm import FUNCTIONS, PREFIX, SINGLE
 from ruda_driver_cpu.llvm_convert import narrow, narrow_double, widen
 from ruda_driver_cpu.llvm_ints import Row, intrinsic
-from ruda_driver_cpu.llvm_writer import Writer, constant, reg, zero
+from ruda_driver_cpu.llvm_writer import Writer, reg
 
 _HALVES = (f16, bf16)
 _INFINITY = "0x7FF0000000000000"
@@ -74,7 +73,8 @@ def _fma(w: Writer, t: ScalarType, a: list[str]) -> str:
 def _fma_half(w: Writer, t: ScalarType, a: list[str]) -> str:
     """The product is exact in f64; the sum is rounded to odd there, so that the last rounding is the only one.
 
-    Source: S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums (2008); the sum's error by Knuth's TwoSum.
+    Source: S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums (2008). The sum's error is
+    Knuth's TwoSum.
     """
     x, y, z = (w.op(f"fpext float {widen(w, t, v)} to double") for v in a)
     product = w.op(f"fmul double {x}, {y}")
@@ -91,49 +91,12 @@ def _fma_half(w: Writer, t: ScalarType, a: list[str]) -> str:
     return narrow_double(w, t, w.op(f"bitcast i64 {fixed} to double"))
 
 
-def _divmod(w: Writer, t: ScalarType, a: list[str]) -> tuple[str, str]:
-    """Python's float ``divmod`` for a divisor other than 0 (CPython's algorithm: fmod, then fix the sign).
-
-    Every step is an op on ``t``, rounded to ``t``.
-    """
-    x, y = a
-
-    def do(name: str, *args: str) -> str:
-        return ROWS[name](w, t, list(args))
-
-    nought, one, half = (constant(Const(t, v)) for v in (0.0, 1.0, 0.5))
-    rest = do("fmod", x, y)
-    quotient = do("div", do("sub", x, rest), y)
-    signs_differ = w.op(f"xor i1 {do('lt', y, nought)}, {do('lt', rest, nought)}")
-    wrong = w.op(f"and i1 {do('ne', rest, nought)}, {signs_differ}")
-    rest = w.select(wrong, reg(t), do("add", rest, y), rest)
-    quotient = w.select(wrong, reg(t), do("sub", quotient, one), quotient)
-    rest = w.select(do("eq", rest, nought), reg(t), do("copysign", nought, y), rest)
-    floor = do("floor", quotient)
-    above = do("gt", do("sub", quotient, floor), half)
-    floor = w.select(above, reg(t), do("add", floor, one), floor)
-    floor = w.select(do("eq", quotient, nought), reg(t), do("copysign", nought, do("div", x, y)), floor)
-    return floor, rest
-
-
-def _floordiv(w: Writer, t: ScalarType, a: list[str]) -> str:
-    plain = ROWS["floor"](w, t, [ROWS["div"](w, t, a)])
-    return w.select(ROWS["eq"](w, t, [a[1], zero(t)]), reg(t), plain, _divmod(w, t, a)[0])
-
-
-def _mod(w: Writer, t: ScalarType, a: list[str]) -> str:
-    # fmod(x, 0) is NaN, and the fixes keep it.
-    return _divmod(w, t, a)[1]
-
-
 ROWS: dict[str, Row] = {
     "add": _instruction("fadd"),
     "sub": _instruction("fsub"),
     "mul": _instruction("fmul"),
     "div": _instruction("fdiv"),
     "neg": _wide(lambda w, t, a: w.op(f"fneg {reg(t)} {a[0]}")),
-    "floordiv": _floordiv,
-    "mod": _mod,
     "abs": _intrinsic("fabs"),
     "min": _intrinsic("minimumnum"),
     "max": _intrinsic("maximumnum"),

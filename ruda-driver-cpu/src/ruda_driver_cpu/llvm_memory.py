@@ -77,7 +77,7 @@ class Access:
 
     def _guarded(self, guard: Expr | None, type: ScalarType, access: Callable[[], str]) -> str:
         """What ``access`` gives where ``guard`` holds, and zero elsewhere."""
-        if guard is None:
+        if guard is None or self.scope.assumed.conditions.get(guard):
             return access()
         w = self.scope.writer
         cond, inside, after = self.scope.eval(guard), w.name("in"), w.name("out")

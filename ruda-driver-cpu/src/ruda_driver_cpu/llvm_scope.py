@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import NoReturn
 
 from ruda.errors import UnsupportedInstruction
-from ruda.ir import Apply, Const, Expr, Extent, Kernel, Local, Scalar, Stride, Value
+from ruda.ir import Apply, Const, Expr, Extent, Kernel, Local, LocalArray, Scalar, SharedArray, Stride, Value
 from ruda.types import ScalarType
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_convert import bitcast, cast
 from ruda_driver_cpu.llvm_floats import ROWS as FLOATS
 from ruda_driver_cpu.llvm_ints import ROWS as INTS
-from ruda_driver_cpu.llvm_writer import Writer, constant, reg
+from ruda_driver_cpu.llvm_writer import Writer, constant, mem, reg
 from ruda_driver_cpu.ranges import Range
 
 _WRAPS = {"add", "sub", "mul"}
+
+
+@dataclass
+class Assumptions:
+    """What one writing of a loop over threads may assume of its block; see ``llvm_assume``.
+
+    Attributes:
+        conditions: guards and branch conditions, with the value that they have in every thread.
+        linear: integer ops that do not wrap in any thread.
+    """
+
+    conditions: dict[Expr, bool] = field(default_factory=dict)
+    linear: set[Expr] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,16 @@ class Place:
     shared: bool = True
 
 
+def array_bytes(array: SharedArray | LocalArray) -> int:
+    """The bytes of an array of known shape."""
+    return prod(array.shape) * array.elem.size
+
+
+def array_type(array: SharedArray | LocalArray) -> str:
+    """The LLVM type of an array of known shape."""
+    return f"[{prod(array.shape)} x {mem(array.elem)}]"
+
+
 @dataclass
 class Scope:
     """The meaning of names while one function is written.
@@ -45,6 +69,7 @@ class Scope:
         slots: the stack memory of locals.
         places: memories by name.
         ranges: what is known of integer values.
+        assumed: what holds in the loop over threads being written.
     """
 
     writer: Writer
@@ -58,6 +83,7 @@ class Scope:
     slots: dict[Local, str] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     ranges: dict[Value, Range] = field(default_factory=dict)
+    assumed: Assumptions = field(default_factory=Assumptions)
 
     def slot(self, local: Local) -> str:
         """The stack memory of ``local``."""
@@ -88,7 +114,10 @@ class Scope:
             case Local():
                 return w.op(f"load {reg(expr.type)}, ptr {self.slot(expr)}"), full
             case Extent():
-                return self.as_index(self.extents[expr.array.name, expr.axis], expr.type), (0, expr.type.max)
+                return self.as_index(self.extents[expr.array.name, expr.axis], expr.type), (
+                    0,
+                    min(expr.type.max, ranges.MOST),
+                )
             case Stride():
                 return self.as_index(self.strides[expr.array.name, expr.axis], expr.type), full
             case Apply() if not expr.args and expr.op in self.indices:
@@ -114,8 +143,8 @@ class Scope:
             return bitcast(w, operand, expr.type, args[0])
         if expr.op == "select":
             return w.select(args[0], reg(operand), args[1], args[2])
-        if expr.op in _WRAPS and exact is not None:
-            # Only what the intervals prove: signed wrapping is defined in this language.
+        if expr.op in _WRAPS and (exact is not None or expr in self.assumed.linear):
+            # Only what is proven: wrapping is defined in this language.
             flag = "nsw" if operand.is_signed else "nuw"
             return w.op(f"{expr.op} {flag} {reg(operand)} {args[0]}, {args[1]}")
         row = (FLOATS if operand.is_float else INTS).get(expr.op)
@@ -125,7 +154,7 @@ class Scope:
 
     def as_index(self, text: str, type: ScalarType) -> str:
         """A length or stride, an i64, as the index type; the index type was chosen to hold it."""
-        return text if type.bits == 64 else self.writer.op(f"trunc nsw i64 {text} to {reg(type)}")
+        return text if type.bits == 64 else self.writer.op(f"trunc i64 {text} to {reg(type)}")
 
     def refuse(self, expr: Apply) -> NoReturn:
         types = ", ".join(str(a.type) for a in expr.args) or str(expr.type)

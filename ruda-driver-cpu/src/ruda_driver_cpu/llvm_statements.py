@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from ruda.ir import (
     Assign,
@@ -23,16 +24,21 @@ from ruda.ir import (
     Return,
     Statement,
     Store,
-    blocks,
     walk,
 )
+from ruda.passes.regions import BlockFor
+from ruda.types import bool_
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_memory import Access
-from ruda_driver_cpu.llvm_scope import Scope
+from ruda_driver_cpu.llvm_scope import Scope, array_bytes
 from ruda_driver_cpu.llvm_writer import mem, reg, zero
 
 #: A For whose rounds times statements are at most this is unrolled, so that the loop over threads around it vectorises.
 UNROLL = 512
+
+#: A For of more statements than LONG is worth a look at the cancel flag after it; one of more rounds than ENDLESS, in
+#: it. An innermost loop with a run-time count has no look inside, so that LLVM can vectorise it.
+LONG, ENDLESS = 1 << 16, 1 << 24
 
 
 @dataclass
@@ -107,6 +113,10 @@ class Statements:
 
     def branch(self, s: If) -> None:
         w = self.scope.writer
+        assumed = self.scope.assumed.conditions.get(s.cond)
+        if assumed is not None:
+            self.block(s.then if assumed else s.orelse)
+            return
         then, orelse, after = w.name("then"), w.name("else"), w.name("endif")
         w.branch(self.scope.eval(s.cond), then, orelse if len(s.orelse) else after)
         w.place(then)
@@ -120,16 +130,16 @@ class Statements:
 
     def counted(self, s: For) -> None:
         w = self.scope.writer
-        start, step, count = (self.scope.evaluate(e) for e in (s.start, s.step, s.count))
-        loop = CountedLoop(self.scope, s, start, step, count)
+        loop = CountedLoop(self.scope, s)
         self.loops.append((loop.exit, loop.latch))
         self.block(s.body)
         self.loops.pop()
         w.jump(loop.latch)
         w.place(loop.latch)
-        if any(is_long(n) for b in blocks(s) for n in walk(b)):
+        endless = isinstance(s.count, Const) and int(s.count.value) > ENDLESS
+        if endless or any(is_long(n) for n in walk(s.body)):
             self.poll()
-        loop.close(unrolled(s, w.module.meta) if _unrolls(s) else "")
+        loop.close(", !llvm.loop " + w.module.meta(_UNROLLED) if _unrolls(s) else "")
 
     def loop(self, s: Loop) -> None:
         w = self.scope.writer
@@ -157,47 +167,32 @@ class Statements:
         w = self.scope.writer
         results = result_type(self.functions[s.function])
         args = [f"{reg(a.type)} {self.scope.eval(a)}" for a in s.args]
-        out = w.op(f"call {results} @{function_name(s.function)}({', '.join([*args, f'ptr {self.cancel}'])})")
+        out = w.op(f"call {results} @{symbol(f'fn.{s.function}')}({', '.join([*args, f'ptr {self.cancel}'])})")
         for number, value in enumerate(s.values):
             self.scope.define(value, w.op(f"extractvalue {results} {out}, {number}"))
 
     def clear(self, s: DeclareArray) -> None:
         """Zero a local array."""
         w, place, type = self.scope.writer, self.scope.places[s.memory.name], s.memory.elem
-        count = 1
-        for extent in s.memory.shape:
-            count *= extent
-        if place.stride == 1 and not place.offset:
+        if place.stride == 1:
             w.module.declare("llvm.memset.p0.i64", "void", "ptr", "i8", "i64", "i1")
-            w.do(f"call void @llvm.memset.p0.i64(ptr align {type.size} {place.address}, i8 0, i64 {count * type.size}, i1 false)")
+            to = f"ptr align {type.size} {place.address}"
+            w.do(f"call void @llvm.memset.p0.i64({to}, i8 0, i64 {array_bytes(s.memory)}, i1 false)")
             return
-        head, after, slot = w.name("clear"), w.name("cleared"), w.slot("i64")
-        w.do(f"store i64 0, ptr {slot}")
-        w.jump(head)
-        w.place(head)
-        k = w.op(f"load i64, ptr {slot}")
-        offset = w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {k}, {place.stride}')}, {place.offset}")
-        address = w.op(f"getelementptr inbounds {mem(type)}, ptr {place.address}, i64 {offset}")
         group = f", !llvm.access.group {self.access.group}" if self.access.group else ""
-        w.do(f"store {mem(type)} {zero(type) if mem(type) == reg(type) else 0}, ptr {address}, align {type.size}{group}")
-        after_k = w.op(f"add nuw nsw i64 {k}, 1")
-        w.do(f"store i64 {after_k}, ptr {slot}")
-        w.branch(w.op(f"icmp ult i64 {after_k}, {count}"), head, after)
-        w.place(after)
+        with w.repeat(prod(s.memory.shape), hint="clear") as k:
+            offset = w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {k}, {place.stride}')}, {place.offset}")
+            address = w.op(f"getelementptr inbounds {mem(type)}, ptr {place.address}, i64 {offset}")
+            nothing = "0" if type == bool_ else zero(type)
+            w.do(f"store {mem(type)} {nothing}, ptr {address}, align {type.size}{group}")
 
 
 class CountedLoop:
     """The blocks of an ``ir.For``: written up to its body when made, from its latch on by :meth:`close`."""
 
-    def __init__(
-        self,
-        scope: Scope,
-        s: ForLike,
-        start: Evaluated,
-        step: Evaluated,
-        count: Evaluated,
-    ) -> None:
+    def __init__(self, scope: Scope, s: For | BlockFor) -> None:
         w, type = scope.writer, s.value.type
+        start, step, count = (scope.evaluate(e) for e in (s.start, s.step, s.count))
         self.writer, self.type, self.step, self.count = w, type, step[0], count[0]
         self.counter_type = reg(s.count.type)
         self.head, body, self.latch, self.exit = (w.name(n) for n in ("for", "body", "next", "endfor"))
@@ -218,21 +213,35 @@ class CountedLoop:
     def close(self, meta: str = "") -> None:
         """Go on to the next round, in the block that began with ``latch``, and begin the block after the loop."""
         w = self.writer
-        w.do(f"store {self.counter_type} {w.op(f'add nuw {self.counter_type} {self.round}, 1')}, ptr {self.counter}")
+        following = w.op(f"add nuw {self.counter_type} {self.round}, 1")
+        w.do(f"store {self.counter_type} {following}, ptr {self.counter}")
         # After the last round this may leave the type, but nothing looks at it then.
-        w.do(f"store {reg(self.type)} {w.op(f'add{self.flag} {reg(self.type)} {self.value}, {self.step}')}, ptr {self.slot}")
+        value = w.op(f"add{self.flag} {reg(self.type)} {self.value}, {self.step}")
+        w.do(f"store {reg(self.type)} {value}, ptr {self.slot}")
         w.jump(self.head, meta)
         w.place(self.exit)
 
 
+_UNROLLED = 'distinct !{{self}, !{!"llvm.loop.unroll.full"}}'
+
+
+def _unrolls(s: For) -> bool:
+    """Whether ``s`` is short enough to be unrolled, and has no loop in it."""
+    if not isinstance(s.count, Const) or any(isinstance(n, For | Loop) for n in walk(s.body)):
+        return False
+    return int(s.count.value) * sum(1 for _ in walk(s.body)) <= UNROLL
+
+
 def is_long(s: Statement) -> bool:
-    """Whether ``s`` is a loop whose number of rounds is not known beforehand, or a call (which may hold one)."""
-    return isinstance(s, Loop | Call) or (isinstance(s, For) and not isinstance(s.count, Const))
+    """Whether ``s`` is a loop that may take long, or a call, which may hold one: what is around it can be cancelled."""
+    if not isinstance(s, For) or not isinstance(s.count, Const):
+        return isinstance(s, For | Loop | Call)
+    return int(s.count.value) * sum(1 for _ in walk(s.body)) > LONG
 
 
-def function_name(name: str) -> str:
-    """The LLVM name of an ``ir.Function``."""
-    return '"fn.' + "".join(c if c.isascii() and c.isalnum() or c in "._$" else f"\\{b:02X}" for c in name for b in c.encode()) + '"'
+def symbol(name: str) -> str:
+    """``name`` as the name of an LLVM global: what is not an ASCII letter, digit or underscore as ``.`` and hex."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f".{ord(c):x}." for c in name)
 
 
 def result_type(function: Function) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -122,6 +124,20 @@ class Writer:
 
     def select(self, cond: str, type: str, a: str, b: str) -> str:
         return self.op(f"select i1 {cond}, {type} {a}, {type} {b}")
+
+    @contextmanager
+    def repeat(self, rounds: int, *, type: str = "i64", hint: str = "repeat", meta: str = "") -> Iterator[str]:
+        """Run what is written inside ``rounds`` (at least 1) times; gives the round's number, of ``type``."""
+        head, after, slot = self.name(hint), self.name("after"), self.slot(type)
+        self.do(f"store {type} 0, ptr {slot}")
+        self.jump(head)
+        self.place(head)
+        here = self.op(f"load {type}, ptr {slot}")
+        yield here
+        following = self.op(f"add nuw nsw {type} {here}, 1")
+        self.do(f"store {type} {following}, ptr {slot}")
+        self.branch(self.op(f"icmp ult {type} {following}, {rounds}"), head, after, meta)
+        self.place(after)
 
     def text(self) -> str:
         """The function's body."""

@@ -11,6 +11,9 @@ from ruda.types import ScalarType
 
 Range = tuple[int, int]
 
+#: The most threads of a launch, and elements of an array: sums and differences of such figures stay inside i64.
+MOST = 1 << 60
+
 
 def whole(type: ScalarType) -> Range:
     """Every value of an integer type."""
@@ -18,18 +21,19 @@ def whole(type: ScalarType) -> Range:
 
 
 def within(r: Range, type: ScalarType) -> bool:
+    """Whether ``type`` holds every value of ``r``."""
     return type.min <= r[0] and r[1] <= type.max
 
 
 def topology(kernel: Kernel, op: str) -> Range:
     """The values of a topology op.
 
-    A launch has fewer threads than the index type's largest value, so block
-    indices times block dimensions stay inside the type.
+    A launch has fewer threads than the index type's largest value (and than
+    ``MOST``), so block indices times block dimensions stay inside the type.
     """
     what, _, axis = op.rpartition("_")
     size = kernel.block_dim["xyz".index(axis)]
-    most = kernel.index.max
+    most = min(kernel.index.max, MOST)
     return {
         "thread_idx": (0, size - 1),
         "block_idx": (0, most // size - 1),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-import ruda
+from ruda import dsl
 from ruda.cli.demo_kernels import THREADS, vector_add
 from ruda.host.client import ComputeClient
 
@@ -29,7 +29,7 @@ def run(client: ComputeClient) -> Iterator[tuple[int, int, str]]:
 def _add(client: ComputeClient, count: int, random: np.random.Generator) -> str:
     a, b = (random.standard_normal(count).astype(np.float32) for _ in range(2))
     out = client.array(np.full(count + SENTINELS, SENTINEL))
-    vector_add[ruda.cdiv(count, THREADS), THREADS](client.array(a), client.array(b), out)
+    vector_add[dsl.cdiv(count, THREADS), THREADS](client.array(a), client.array(b), out)
     result = out.numpy()
     wrong = int(np.count_nonzero(_bits(result[:count]) != _bits(a + b)))
     overrun = int(np.count_nonzero(_bits(result[count:]) != _bits(np.full(SENTINELS, SENTINEL))))

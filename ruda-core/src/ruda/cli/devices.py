@@ -109,17 +109,16 @@ def _as_json(driver: Driver) -> dict[str, Any]:
 
 def _show(found: list[Driver]) -> None:
     console = Console(highlight=False)
-    table = Table("Device", "Target", "Threads a block", "Shared memory", "Driver", box=None, pad_edge=False)
+    table = Table("Device", "Target", "Threads", "Shared", "Driver", box=None, pad_edge=False)
     for driver in found:
         for device, target in driver.targets.items():
             limits = target.limits
-            summary = driver.report.info.summary if driver.report.info else ""
             table.add_row(
                 f"[bold green]{device}[/]",
                 escape(target.name),
                 str(limits.max_threads),
                 f"{limits.shared_memory // 1024} KiB",
-                escape(f"{driver.report.distribution} {driver.report.version}: {summary}"),
+                escape(f"{driver.report.distribution} {driver.report.version}"),
             )
     if table.row_count:
         console.print(table)

@@ -18,6 +18,7 @@ from ruda.frontend.scope import Scope
 from ruda.frontend.source import KernelSource
 from ruda.frontend.values import Static, Type, Value
 from ruda.frontend.variables import Key, Variables
+from ruda.ir.report import at
 from ruda.target import Dim3
 from ruda.types import ScalarType
 
@@ -60,7 +61,7 @@ class Builder:
         self.variables = variables
         self.index = Type(index, index=True)
         self.block_dim = block_dim
-        self.scope = Scope(source, source.names, ())
+        self.scope = Scope(source, source.names, (), ())
         self.blocks: list[list[ir.Statement]] = [[]]
         self.loops: list[IrLoop] = []
         self.python_loops: list[PythonLoop] = []
@@ -84,7 +85,7 @@ class Builder:
 
     def error(self, cls: type[E], message: str, pos: ir.Pos, hint: str | None = None) -> E:
         """An error at ``pos``; the caller raises it."""
-        found = ir.report_at(cls, message, pos, kernel=self.source.name, hint=hint)
+        found = at(cls, message, pos, kernel=self.source.name, hint=hint)
         for call in reversed(self.calls):
             found.add_note(f"  called from {call.pos}")
         return found

@@ -15,10 +15,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ruda import ir
+from ruda.ir.nodes import NOWHERE
 from ruda.types import bool_
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
+
+TRUE = ir.Const(bool_, True)
+FALSE = ir.Const(bool_, False)
+
+#: Each early exit that is turned into branches nests what follows one level deeper; so many at most.
+_NESTED = 8
 
 
 @dataclass(eq=False)
@@ -55,32 +62,32 @@ def leave(b: Builder, target: IrLoop, pos: ir.Pos) -> None:
     if b.loops[-1] is not target:
         if target.flag is None:
             target.flag = ir.Local(bool_, b.fresh("leave"))
-        b.emit(ir.Assign(target.flag, ir.Const(bool_, True), pos=pos))
+        b.emit(ir.Assign(target.flag, TRUE, pos=pos))
         for loop in b.loops[b.loops.index(target) + 1 :]:
             if target not in loop.crossing:
                 loop.crossing.append(target)
     b.emit(ir.Break(pos=pos))
 
 
-def close(b: Builder, loop: IrLoop, statement: ir.Statement) -> None:
+def close(b: Builder, loop: IrLoop, *statements: ir.Statement) -> None:
     """Emit the finished ``loop``, with its flag before it and the way out to outer loops behind it."""
+    pos = statements[0].pos if statements else NOWHERE
     if loop.flag is not None:
-        b.emit(ir.Assign(loop.flag, ir.Const(bool_, False), pos=statement.pos))
-    b.emit(statement)
+        b.emit(ir.Assign(loop.flag, FALSE, pos=pos))
+    for statement in statements:
+        b.emit(statement)
     for target in loop.crossing:
         assert target.flag is not None
-        b.emit(ir.If(target.flag, ir.Block((ir.Break(pos=statement.pos),)), ir.Block(), pos=statement.pos))
+        b.emit(ir.If(target.flag, ir.Block((ir.Break(pos=pos),)), ir.Block(), pos=pos))
 
 
 def close_wrapper(b: Builder, loop: IrLoop, statements: Sequence[ir.Statement], pos: ir.Pos) -> None:
-    """Emit a loop that runs once, as plain statements where nothing leaves it from a loop inside."""
-    straight = _nest(statements)
-    if loop.flag is None and not _breaks(straight):
-        for statement in straight:
-            b.emit(statement)
-        return
-    end = () if ends(statements) else (ir.Break(pos=pos),)
-    close(b, loop, ir.Loop(ir.Block((*statements, *end)), pos=pos))
+    """Emit a loop that runs once; as plain statements where no break is left once branches are nested."""
+    straight = _nest(statements) if _count(statements) <= _NESTED else tuple(statements)
+    if _breaks(straight):
+        end = () if ends(statements) else (ir.Break(pos=pos),)
+        straight = (ir.Loop(ir.Block((*statements, *end)), pos=pos),)
+    close(b, loop, *straight)
 
 
 def _nest(statements: Sequence[ir.Statement]) -> tuple[ir.Statement, ...]:
@@ -107,14 +114,15 @@ def _broken(statements: Sequence[ir.Statement]) -> bool:
     return bool(statements) and isinstance(statements[-1], ir.Break)
 
 
+def _count(statements: Sequence[ir.Statement]) -> int:
+    """How many Breaks of the loop that holds ``statements`` are in them."""
+    branches = (part.statements for s in statements if isinstance(s, ir.If) for part in (s.then, s.orelse))
+    return sum(isinstance(s, ir.Break) for s in statements) + sum(map(_count, branches))
+
+
 def _breaks(statements: Sequence[ir.Statement]) -> bool:
     """Whether a Break of the loop that holds ``statements`` is in them."""
-    for statement in statements:
-        if isinstance(statement, ir.Break):
-            return True
-        if isinstance(statement, ir.If) and (_breaks(statement.then.statements) or _breaks(statement.orelse.statements)):
-            return True
-    return False
+    return _count(statements) > 0
 
 
 def ends(statements: Sequence[ir.Statement]) -> bool:

@@ -2,7 +2,9 @@
 
 A name that is assigned once, and read only later in the same block (nested
 blocks included), never changes while it can be seen: it is a value, or stays a
-compile-time constant. Every other name is a variable.
+compile-time constant. The same holds where it is assigned at several places
+whose blocks do not overlap, as the variables of two loops. Every other name is
+a variable.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ class Names:
     Attributes:
         stored: every name that the function binds, parameters included; all others are captured.
         single: those that are immutable values.
+        once: those that are assigned at one place.
     """
 
     stored: frozenset[str]
     single: frozenset[str]
+    once: frozenset[str]
 
     @classmethod
     def of(cls, function: ast.FunctionDef) -> Names:
@@ -35,7 +39,9 @@ class Names:
         for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
             found.store(arg.arg, ())
         found.block(function.body, ())
-        return cls(frozenset(found.stores), frozenset(name for name in found.stores if found.is_single(name)))
+        stores = found.stores
+        single = frozenset(name for name in stores if found.is_single(name))
+        return cls(frozenset(stores), single, frozenset(name for name in stores if len(stores[name]) == 1))
 
 
 @dataclass
@@ -54,7 +60,8 @@ class _Sites:
 
     def is_single(self, name: str) -> bool:
         sites = self.stores[name]
-        return len(sites) == 1 and all(_follows(load, sites[0]) for load in self.loads.get(name, ()))
+        apart = all(x is y or not _follows(x, y) for x in sites for y in sites)
+        return apart and all(any(_follows(load, site) for site in sites) for load in self.loads.get(name, ()))
 
     def block(self, body: list[ast.stmt], path: Path) -> int:
         """Visit a nested block; gives its number."""

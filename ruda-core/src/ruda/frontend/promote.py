@@ -14,11 +14,12 @@ import numpy as np
 
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
-from ruda.frontend.values import Choice, Scalar, Static, Type, Typed, Value, describe
+from ruda.frontend.values import Choice, Scalar, Static, Type, Typed, Value, View, describe
 from ruda.types import ScalarType, bool_, f32, f64, i32, i64, promote, u32, u64
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
+    from ruda.frontend.variables import Variable
 
 WEAK_INT = Type(i32, weak=True)
 WEAK_FLOAT = Type(f32, weak=True)
@@ -85,8 +86,6 @@ def type_of(b: Builder, value: Value, pos: ir.Pos) -> Type:
 
 
 def _advice(value: Value) -> str | None:
-    from ruda.frontend.values import View  # only for the message
-
     if isinstance(value, View):
         index = ", ".join("ijklmn"[: value.rank]) if 0 < value.rank <= 6 else "()"
         return f"index it: {value.memory.name}[{index}]"
@@ -125,7 +124,7 @@ def common(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type
     return result
 
 
-def weak_in(values: Sequence[Scalar], result: Type) -> frozenset[object]:
+def weak_in(values: Sequence[Scalar], result: Type) -> frozenset[Variable]:
     """The undecided variables that a result of type ``result`` is made of."""
     if not result.weak:
         return frozenset()
@@ -152,7 +151,10 @@ def constant(b: Builder, value: object, to: ScalarType, pos: ir.Pos) -> ir.Const
     assert not isinstance(value, float)
     if not to.min <= value <= to.max:
         larger = next((t for t in (i32, u32, i64, u64) if t.min <= value <= t.max), None)
-        hint = f"write dsl.{larger}({value})" if larger else "integers have at most 64 bits"
+        if to.kind == "uint" and larger is not None and value < 0:
+            hint = f"write {to.wrap(value)} for the same bits, or cast the other operand to a signed type"
+        else:
+            hint = f"write dsl.{larger}({value})" if larger else "integers have at most 64 bits"
         raise b.error(KernelValueError, f"{value} does not fit {to} ({to.min} to {to.max})", pos, hint)
     return ir.Const(to, int(value))
 

@@ -49,11 +49,16 @@ RESULT = "return"
 
 @dataclass
 class Scope:
-    """The names of one function, inlined at one place. ``key`` is that place: the call sites on the way to it."""
+    """The names of one function, inlined at one place.
+
+    ``site`` is that place: the calls on the way to it. ``key`` also has the rounds of unrolled loops around them,
+    and ``rounds`` those of the loops that are being unrolled in this function.
+    """
 
     source: KernelSource
     names: Names
     key: tuple[Hashable, ...]
+    site: tuple[Hashable, ...]
     values: dict[str, Value] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     is_set: set[str] = field(default_factory=set)
@@ -96,33 +101,33 @@ class Scope:
             case Static():
                 return slot
 
-    def assign(self, b: Builder, name: str, value: Value, pos: ir.Pos) -> None:
-        """Give a local name a value."""
+    def assign(self, b: Builder, name: str, value: Value, pos: ir.Pos, *, loop: bool = False) -> None:
+        """Give a local name a value. The target of a ``for``, seen in its body only, has a type of its own in each."""
         if isinstance(value, Range | Unrolled):
             raise b.error(KernelTypeError, f"{describe(value)} cannot be kept in a name", pos, "write it in the for")
         self.is_set.add(name)
         if name in self.names.single:
-            self.values[name] = self._bind(b, name, value, pos)
+            self.values[name] = self._bind(b, name, value, pos, loop or name in self.names.once)
             return
         slot = self.slots.get(name)
         if slot is None:
             slot = self.slots[name] = self._slot(b, name, value)
         self._assign(b, name, slot, value, pos)
 
-    def _bind(self, b: Builder, name: str, value: Value, pos: ir.Pos) -> Value:
-        """``value`` as something that never changes."""
+    def _bind(self, b: Builder, name: str, value: Value, pos: ir.Pos, alone: bool) -> Value:
+        """``value`` as something that never changes; ``alone`` says that no other value has this name."""
         match value:
-            case Static():
+            case Static() if alone or not value.is_number:
                 return value
-            case Typed() | Choice():
+            case Static() | Typed() | Choice():
                 variable = b.variables.get((*self.key, name), name)
                 type = type_of(b, value, pos)
-                if type.weak:
+                if type.weak or not alone:
                     type = b.variables.join(b, variable, type, pos)
                 expr = b.let(convert(b, value, type.scalar, pos), name, pos)
                 return Typed(expr, type.index, frozenset([variable]) if type.weak else frozenset())
             case Tuple(items=items):
-                return Tuple(tuple(self._bind(b, f"{name}.{i}", item, pos) for i, item in enumerate(items)))
+                return pack(tuple(self._bind(b, f"{name}.{i}", item, pos, alone) for i, item in enumerate(items)))
             case View(memory=memory, lead=lead):
                 return View(memory, tuple(b.let(e, f"{name}.{i}", pos) for i, e in enumerate(lead)))
             case _:

@@ -100,7 +100,7 @@ class Variables:
             target = cast.scalar if mixed != {"int"} else old.scalar
             raise b.error(
                 KernelTypeError,
-                f"{variable.name} is {other} on line {where.line} and {new} on line {pos.line}; a variable has one type",
+                f"{variable.name} is {other} on line {where.line} and {new} on line {pos.line}, and has one type",
                 pos,
                 f"cast one of the values, for instance dsl.{target}(...), or use two names",
             )

@@ -76,12 +76,13 @@ class _Parser:
         raise ValidationError(f"IR text, line {self.number}: expected {expected}, {found}")
 
     def next(self) -> None:
-        """Go to the next line."""
-        self.number += 1
-        if self.number > len(self.lines):
-            self.line = ""
-            self.fail("another line")
-        self.line = self.lines[self.number - 1].strip()
+        """Go to the next line that is not blank."""
+        self.line = ""
+        while not self.line:
+            self.number += 1
+            if self.number > len(self.lines):
+                self.fail("another line")
+            self.line = self.lines[self.number - 1].strip()
 
     def end(self) -> None:
         if self.line:
@@ -181,7 +182,7 @@ class _Parser:
                     break
         body = self.block()
         self.end()
-        if self.number != len(self.lines):
+        if any(line.strip() for line in self.lines[self.number :]):
             self.next()
             self.fail("the end of the text")
         return Kernel(

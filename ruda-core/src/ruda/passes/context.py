@@ -79,10 +79,9 @@ def leaves(expr: Expr) -> Iterator[Value | Local]:
         yield expr
 
 
-def reads(s: Statement) -> list[Variable]:
-    """What the expressions of ``s`` itself read, and the local array that it accesses; nested blocks aside."""
+def expressions(s: Statement) -> tuple[Expr, ...]:
+    """The expressions of ``s`` itself, nested blocks aside."""
     exprs: tuple[Expr | None, ...] = ()
-    memory: list[Variable] = []
     match s:
         case Let() | Assign():
             exprs = (s.expr,)
@@ -102,9 +101,15 @@ def reads(s: Statement) -> list[Variable]:
             exprs = (s.cond,)
         case For():
             exprs = (s.start, s.step, s.count)
+    return tuple(e for e in exprs if e is not None)
+
+
+def reads(s: Statement) -> list[Variable]:
+    """What :func:`expressions` of ``s`` read, and the local array that ``s`` accesses."""
+    memory: list[Variable] = []
     if isinstance(s, Load | Store | Atomic | DeclareArray) and isinstance(s.memory, LocalArray):
         memory.append(s.memory)
-    return memory + [leaf for e in exprs if e is not None for leaf in leaves(e)]
+    return memory + [leaf for e in expressions(s) for leaf in leaves(e)]
 
 
 def _set(s: Statement) -> tuple[Local, ...]:

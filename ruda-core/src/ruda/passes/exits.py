@@ -15,14 +15,11 @@ for are guarded. The shape of the result:
 * A loop without a barrier keeps Break and Continue. A Return in it, if a
   barrier may run later, becomes ``$returned = true; break``.
 * A Return after which no barrier can run stays a Return, wherever it is.
-
-The same mechanism takes the Returns out of a function's body
-(:func:`structured`), for functions and for inlining.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ruda.ir.nodes import (
@@ -49,28 +46,12 @@ from ruda.types import bool_
 #: Says that a thread of the kernel has returned.
 RETURNED = Local(bool_, "$returned")
 
-OnReturn = Callable[[Return], Sequence[Statement]]
-
 
 def lower(kernel: Kernel) -> Kernel:
     """``kernel`` in the shape above; the same object where it has no barrier."""
     if not kernel.body.contains_barrier:
         return kernel
-    exits = _Exits(kernel.body, RETURNED, lambda s: (), barriers=True)
-    return replace(kernel, body=exits.run())
-
-
-def structured(block: Block, flag: Local, on_return: OnReturn) -> Block:
-    """``block`` without any Return.
-
-    Args:
-        block: the body of a function. Its Breaks and Continues stay.
-        flag: a bool local that ``block`` does not know; it says "has returned" and
-            is declared at the start of the result where it is needed.
-        on_return: the statements that a Return becomes, for instance
-            assignments of its results to locals declared outside.
-    """
-    return _Exits(block, flag, on_return, barriers=False).run()
+    return replace(kernel, body=_Exits(kernel.body).run())
 
 
 @dataclass
@@ -78,8 +59,8 @@ class _Loop:
     """A loop being lowered.
 
     Attributes:
-        broke, skipped: what its Breaks and Continues raise; None where it keeps them.
-        returns: a Return in it raises the flag and breaks.
+        broke, skipped: what its Breaks and Continues raise; None in a loop without a barrier, which keeps them.
+        returns: a Return in it raises the flag.
     """
 
     broke: Local | None = None
@@ -95,13 +76,11 @@ class _Place:
         loop: the innermost loop around it.
         top: it is that loop's body, and may be left by ``If(cond, Break)``.
         after: a barrier may run after it.
-        last: nothing runs after it, not even another round of a loop.
     """
 
     loop: _Loop | None = None
     top: bool = False
     after: bool = False
-    last: bool = False
 
 
 _Lowered = tuple[list[Statement], list[Local]]
@@ -110,25 +89,21 @@ _Lowered = tuple[list[Statement], list[Local]]
 class _Exits:
     """One lowering. Methods give the new statements, and the flags that may be up after them."""
 
-    def __init__(self, body: Block, returned: Local, on_return: OnReturn, *, barriers: bool) -> None:
+    def __init__(self, body: Block) -> None:
         self.body = body
         self.names = Names(body)
-        self.returned = returned
-        self.on_return = on_return
-        self.barriers = barriers  # only barriers ask for flags: keep what none is inside or after
         self.used = False
 
     def run(self) -> Block:
-        out, _ = self.block(self.body.statements, _Place(last=True))
-        return Block((Declare(self.returned, FALSE), *out)) if self.used else Block(tuple(out))
+        out, _ = self.block(self.body.statements, _Place())
+        return Block((Declare(RETURNED, FALSE), *out)) if self.used else Block(tuple(out))
 
     def block(self, statements: Sequence[Statement], place: _Place) -> _Lowered:
         out: list[Statement] = []
         barrier = max((i for i, s in enumerate(statements) if _has_barrier(s)), default=-1)
         for i, statement in enumerate(statements):
             rest = statements[i + 1 :]
-            here = replace(place, after=place.after or i < barrier, last=place.last and not rest)
-            new, up = self.statement(statement, here)
+            new, up = self.statement(statement, replace(place, after=place.after or i < barrier))
             out += new
             if isinstance(statement, Return | Break | Continue):
                 return out, up  # what follows never runs
@@ -170,33 +145,34 @@ class _Exits:
         return [statement], []
 
     def leave(self, statement: Return, place: _Place) -> _Lowered:
-        if self.barriers and not place.after:
+        if not place.after:
             return [statement], []
-        out = list(self.on_return(statement))
-        if place.last:
-            return out, []
         self.used = True
-        out.append(Assign(self.returned, TRUE, pos=statement.pos))
-        if place.loop is None or place.loop.broke is not None:
-            return out, [self.returned]
+        raised = Assign(RETURNED, TRUE, pos=statement.pos)
+        if place.loop is None:
+            return [raised], [RETURNED]
         place.loop.returns = True
-        return [*out, Break(pos=statement.pos)], []
+        if place.loop.broke is None:
+            return [raised, Break(pos=statement.pos)], []
+        return [raised], [RETURNED]
 
     def loop(self, statement: For | Loop, place: _Place) -> _Lowered:
-        if self.barriers and statement.body.contains_barrier:
-            return self.barrier_loop(statement)
-        loop = _Loop()
-        body, _ = self.block(statement.body.statements, _Place(loop, after=place.after))
-        out: list[Statement] = [replace(statement, body=Block(tuple(body)))]
+        if statement.body.contains_barrier:
+            out, loop = self.barrier_loop(statement)
+        else:
+            loop = _Loop()
+            body, _ = self.block(statement.body.statements, _Place(loop, after=place.after))
+            out = [replace(statement, body=Block(tuple(body)))]
         if not loop.returns:
             return out, []
-        if place.loop is None or place.loop.broke is not None:
-            return out, [self.returned]
-        place.loop.returns = True
-        out.append(If(self.returned, Block((Break(pos=statement.pos),)), Block(), pos=statement.pos))
-        return out, []
+        if place.loop is not None:
+            place.loop.returns = True
+            if place.loop.broke is None:
+                out.append(If(RETURNED, Block((Break(pos=statement.pos),)), Block(), pos=statement.pos))
+                return out, []
+        return out, [RETURNED]
 
-    def barrier_loop(self, statement: For | Loop) -> _Lowered:
+    def barrier_loop(self, statement: For | Loop) -> tuple[list[Statement], _Loop]:
         pos = statement.pos
         broke, skipped = Local(bool_, self.names.fresh("$broke")), Local(bool_, self.names.fresh("$skipped"))
         loop = _Loop(broke, skipped)
@@ -208,7 +184,7 @@ class _Exits:
         out: list[Statement] = [replace(statement, body=Block(tuple(body)))]
         if broke in assigned:
             out.insert(0, Declare(broke, FALSE, pos=pos))
-        return out, [self.returned] if self.returned in assigned else []
+        return out, loop
 
 
 def _has_barrier(statement: Statement) -> bool:

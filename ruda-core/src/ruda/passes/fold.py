@@ -8,6 +8,7 @@ operand: nothing is done to floats that could lose a NaN or the sign of a zero.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +42,11 @@ def fold(kernel: Kernel) -> Kernel:
     return _Fold().kernel(kernel)
 
 
-def constant(type: ScalarType, value: object) -> Const:
+def constant(type: ScalarType, value: Any) -> Const:
     """A constant of ``type`` from a Python or NumPy scalar in its range."""
-    convert = {"bool": bool, "float": float}.get(type.kind, int)
-    return Const(type, convert(value))  # type: ignore[call-overload]
+    if type.kind == "bool":
+        return Const(type, bool(value))
+    return Const(type, float(value) if type.is_float else int(value))
 
 
 def evaluate(e: Apply) -> Const | None:
@@ -126,7 +128,7 @@ def _is(e: Expr, value: float) -> bool:
 def _simplify(e: Apply) -> Expr:
     """``e``, or something simpler that is equal to it for every operand."""
     if e.op == "select":
-        return _select(*e.args)
+        return _select(e, *e.args)
     if e.op == "cast":
         return e.args[0] if e.args[0].type == e.type else e
     if len(e.args) == 1:
@@ -146,14 +148,14 @@ def _simplify(e: Apply) -> Expr:
     return _ints(e, a, b)
 
 
-def _select(cond: Expr, a: Expr, b: Expr) -> Expr:
+def _select(e: Apply, cond: Expr, a: Expr, b: Expr) -> Expr:
     if isinstance(cond, Const):
         return a if cond.value else b
     if a == b:
         return a
     if a == TRUE and b == FALSE:
         return cond
-    return op("select", cond, a, b)
+    return e
 
 
 def _bools(e: Apply, a: Expr, b: Expr) -> Expr:

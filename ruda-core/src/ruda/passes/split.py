@@ -110,6 +110,8 @@ class _Splitter:
         for s in block:
             if isinstance(s, Barrier):
                 run.flush()
+            elif loop and isinstance(s, Break):
+                run.add(BlockBreak())
             elif loop and isinstance(s, If) and s.then.statements == (Break(),):
                 self.leave(s, mask, run)
             elif any(b.contains_barrier for b in blocks(s)):
@@ -163,7 +165,7 @@ class _Splitter:
         return inside
 
     def divergent_for(self, s: For, run: _Run) -> None:
-        """A For whose count differs between threads: each thread counts for itself and leaves the mask when it is done."""
+        """A For whose count differs between threads: each counts for itself and leaves the mask when it is done."""
         inside = self.mask()
         left, at, step = (
             Local(e.type, self.names.fresh(n)) for n, e in (("$left", s.count), ("$at", s.start), ("$step", s.step))

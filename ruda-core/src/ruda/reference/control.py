@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ruda import ir
+from ruda.passes.exits import RETURNED
 from ruda.reference.atomics import atomic
 from ruda.reference.expressions import expression
 from ruda.reference.faults import Abandoned
@@ -160,11 +161,16 @@ def _return(statement: ir.Return, scope: Scope) -> Execute:
 
 
 def _barrier(statement: ir.Barrier, scope: Scope) -> Execute:
-    """In lockstep everyone is here already; what is left is to see that nobody is missing."""
+    """In lockstep everyone is here already; what is left is to see that nobody is missing.
+
+    A thread that returned is not missing; where ``passes.exits`` has been, its flag says so.
+    """
+    flag = expression(RETURNED, scope) if scope.knows(RETURNED) else None
 
     def execute(frame: Frame, mask: Mask) -> Mask:
         batch = frame.batch
-        missing = split(batch.live, mask)[1]
+        live = batch.live if flag is None else split(batch.live, flag(frame))[1]
+        missing = split(live, mask)[1]
         if missing is not NONE:
             here, absent = (spread(m, batch.lanes).reshape(batch.blocks, batch.threads) for m in (mask, missing))
             torn = np.flatnonzero(here.any(axis=1) & absent.any(axis=1))

@@ -194,6 +194,10 @@ class Scope:
         """The slot of a value, local or local array; a new one for a new name."""
         return self._slots.setdefault((type(node), node.name), len(self._slots))
 
+    def knows(self, local: ir.Local) -> bool:
+        """Whether the body has declared ``local`` before this point."""
+        return (type(local), local.name) in self._slots
+
     @property
     def size(self) -> int:
         """How many slots a frame needs."""

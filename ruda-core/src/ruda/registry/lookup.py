@@ -182,8 +182,8 @@ def _choose() -> type[Runtime]:
             break  # every later one has a lower priority
     broken = [str(report) for report in drivers() if not report.ok and report.stage != "blocked"]
     if not candidates:
-        told = "\n  ".join(absent + broken) or "none is installed, or all are blocked"
-        raise DriverNotFound(f"no driver has a device:\n  {told}")
+        reasons = "\n  ".join(absent + broken) or "none is installed, or all are blocked"
+        raise DriverNotFound(f"no driver has a device:\n  {reasons}")
     priority, chosen = max(candidates, key=lambda candidate: candidate[0])
     if broken:
         _warn(f"using {chosen.name}:0, though " + "; ".join(broken))

@@ -192,7 +192,14 @@ class Generator:
         """break, continue or return under a condition."""
         words = (["break", "continue"] if leave else []) * 2 + ["return"]
         with self.block(f"if {self.terms.condition(scope, 1)}:"):
-            self.line(self.rng.choice(words))
+            self.leave(self.rng.choice(words), scope)
+
+    def leave(self, word: str, scope: Scope) -> None:
+        """break, continue or return; before a return a variable is shown, so that it matters which thread returned."""
+        if word == "return":
+            name, type = self.rng.choice([(n, t) for n, t in scope.variables.items() if t != "bool"])
+            self.store(scope, name, type, self.rng.randrange(_SLOTS))
+        self.line(word)
 
     def body(self, scope: Scope, depth: int, uniform: bool, leave: bool | None) -> None:
         """The statements of a nested block."""
@@ -303,7 +310,7 @@ class Generator:
         with self.block(f"if {condition()}:"):
             self.body(scope, depth, inside, may_leave)
             if not inside and rng.random() < 0.2:
-                self.line(rng.choice((["break", "continue"] if may_leave else []) + ["return"]))
+                self.leave(rng.choice((["break", "continue"] if may_leave else []) + ["return"]), scope)
         if rng.random() < 0.3:
             with self.block(f"elif {condition()}:"):
                 self.body(scope, depth, inside, may_leave)

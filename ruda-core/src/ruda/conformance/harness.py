@@ -1,0 +1,140 @@
+"""From kernel text to checked results: outputs are poisoned, guarded on both sides, and looked after.
+
+A generated test is a list of :class:`Check` (an expression of the operands
+``x``, ``y``, ``z`` and the condition ``p``). Checks of one operand type share
+kernels, so that a slow compiler is called seldom; where a shared kernel
+cannot be compiled, each check is tried alone, so that only the guilty fail.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import ruda
+from ruda import dsl
+from ruda.errors import RudaError
+from ruda.host import Array
+from ruda.host.client import ComputeClient
+from ruda.types import ScalarType
+
+A = npt.NDArray[Any]
+
+#: Byte that outputs and guards are filled with: no sensible result has it everywhere.
+POISON = 0xA5
+_GUARD = 64  # elements on each side
+_OPERANDS = "xyzw"
+_numbers = itertools.count()
+
+
+def define(text: str, name: str = "kernel", **names: Any) -> Any:
+    """The function ``name`` of ``text``, whose source the front end can find.
+
+    Args:
+        text: Python source; ``kernel`` (the decorator), ``dsl``, ``math`` and ``numpy`` are in scope.
+        names: further globals.
+    """
+    file = f"<kernel text {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"kernel": ruda.kernel, "dsl": dsl, "math": math, "numpy": np, "__name__": __name__, **names}
+    exec(compile(text, file, "exec"), space)  # noqa: S102 - text that the kit itself made
+    return space[name]
+
+
+def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> A:
+    """A host array whose every byte is the poison."""
+    size = math.prod(shape) * dtype.itemsize
+    return np.full(size, POISON, np.uint8).view(dtype).reshape(shape)
+
+
+class Guarded:
+    """An output on the device, in the middle of a poisoned allocation."""
+
+    def __init__(self, client: ComputeClient, shape: tuple[int, ...], type: ScalarType) -> None:
+        self.shape = shape
+        self._count = math.prod(shape)
+        self._whole = client.array(poisoned((self._count + 2 * _GUARD,), type.dtype))
+        self.array: Array = self._whole[_GUARD : _GUARD + self._count].reshape(shape)
+
+    def numpy(self) -> A:
+        """The output on the host; fails if a byte outside it has changed."""
+        host = self._whole.numpy()
+        for side in (host[:_GUARD], host[_GUARD + self._count :]):
+            assert np.all(side.view(np.uint8) == POISON), "a kernel wrote outside its output"
+        return host[_GUARD : _GUARD + self._count].reshape(self.shape)
+
+
+def guarded(client: ComputeClient, shape: int | tuple[int, ...], dtype: Any) -> Guarded:
+    """A guarded, poisoned output of ``shape`` and ``dtype``."""
+    return Guarded(client, (shape,) if isinstance(shape, int) else shape, ruda.types.as_type(dtype))
+
+
+@contextmanager
+def guarding(client: ComputeClient, *outputs: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Guarded]]:
+    """Guarded outputs for a block of code; the guards are checked at its end."""
+    made = [guarded(client, shape, dtype) for shape, dtype in outputs]
+    yield made
+    for output in made:
+        output.numpy()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One expression to compute for every row of the operands.
+
+    Attributes:
+        label: names the check in messages.
+        expr: kernel text.
+        to: the type of the result.
+        want: the expected results, one a row.
+    """
+
+    label: str
+    expr: str
+    to: ScalarType
+    want: Any
+
+
+def evaluate(client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, A], group: int = 12) -> dict[str, Any]:
+    """Compute every check; label to the results, or to the exception that kept it from running.
+
+    Args:
+        operands: name (``x``, ``y``, ``z``, ``p``) to one value a row.
+        group: checks a kernel.
+    """
+    results: dict[str, Any] = {}
+    arrays = {name: client.array(values) for name, values in operands.items()}
+    for start in range(0, len(checks), group):
+        shared = checks[start : start + group]
+        try:
+            results.update(_run(client, shared, arrays))
+        except RudaError:
+            for check in shared:
+                try:
+                    results.update(_run(client, [check], arrays))
+                except RudaError as error:
+                    results[check.label] = error
+    return results
+
+
+def _run(client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, Array]) -> dict[str, A]:
+    types = list(dict.fromkeys(check.to for check in checks))
+    rows = {t: [c for c in checks if c.to == t] for t in types}
+    params = [f"a_{name}" for name in operands] + [f"out_{t}" for t in types]
+    lines = ["@kernel", f"def kernel({', '.join(params)}):", "    i = dsl.global_idx.x"]
+    lines += [f"    {name} = a_{name}[i]" for name in operands]
+    lines += [f"    out_{t}[{k}, i] = {c.expr}" for t in types for k, c in enumerate(rows[t])]
+    count = next(iter(operands.values())).shape[0]
+    outputs = {t: guarded(client, (len(rows[t]), count), t) for t in types}
+    run = define("\n".join(lines) + "\n")
+    run.forall(count)(*operands.values(), *(o.array for o in outputs.values()))
+    found = {t: output.numpy() for t, output in outputs.items()}
+    return {c.label: found[t][k] for t in types for k, c in enumerate(rows[t])}

@@ -1,0 +1,127 @@
+"""Calls: what a callee means in a kernel, and how arguments are bound."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ruda import ir
+from ruda.errors import KernelTypeError
+from ruda.frontend.builder import handles
+from ruda.frontend.device import DeviceFunction
+from ruda.frontend.inline import inline
+from ruda.frontend.source import KernelSource
+from ruda.frontend.values import NONE, Static, Value, describe, name_of
+from ruda.types import ScalarType, as_type
+
+if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call under construction: the arguments are evaluated, in Python's order."""
+
+    node: ast.Call
+    pos: ir.Pos
+    args: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+
+
+#: Gives the value of a call. Its parameters after the first two are those that the user sees.
+Lower = Callable[..., Value | None]
+
+#: Python's callables, by object: builtins, ``math`` and ``numpy`` functions. Filled by ``builtin`` and ``intrinsics``.
+PYTHON: dict[int, tuple[object, str, Lower]] = {}
+
+#: Stands for every scalar type when it is called.
+CAST = ScalarType
+
+
+def means(function: object, name: str, lower: Lower) -> None:
+    """Say what a Python callable means in kernels."""
+    PYTHON[id(function)] = (function, name, lower)
+
+
+class Intrinsic:
+    """A function under ``dsl``; it works in kernels only, unless it has a ``host`` form."""
+
+    def __init__(self, name: str, lower: Lower, doc: str = "", host: Callable[..., Any] | None = None) -> None:
+        self.name = name
+        self.lower = lower
+        self.__doc__ = doc or lower.__doc__
+        self._host = host
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """On the host.
+
+        Raises:
+            TypeError: it has no meaning outside of kernels.
+        """
+        if self._host is None:
+            raise TypeError(f"dsl.{self.name} works in kernels only; call it in a function decorated with @ruda.kernel")
+        return self._host(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"dsl.{self.name}"
+
+
+@handles(ast.Call)
+def call(b: Builder, node: ast.Call) -> Value:
+    """``f(x, y=z)``."""
+    callee = b.value(node.func)
+    pos = b.pos(node)
+    if not isinstance(callee, Static):
+        raise b.error(KernelTypeError, f"{describe(callee)} cannot be called", pos)
+    function = callee.value
+    args = tuple(b.value(arg) for arg in node.args)
+    keywords = {k.arg: b.value(k.value) for k in node.keywords if k.arg is not None}
+    made = Call(node, pos, args, keywords)
+    if isinstance(function, Intrinsic):
+        return lower(b, made, f"dsl.{function.name}", function.lower)
+    if isinstance(function, DeviceFunction):
+        return inline(b, function.source, pos, node, args, keywords)
+    if isinstance(function, ScalarType) or (isinstance(function, type) and issubclass(function, np.generic)):
+        return lower(b, made, f"dsl.{as_type(function)}", PYTHON[id(CAST)][2], as_type(function))
+    known = PYTHON.get(id(function))
+    if known is not None:
+        return lower(b, made, known[1], known[2])
+    raise b.error(KernelTypeError, f"{name_of(function)} cannot be called in a kernel", pos, _advice(function))
+
+
+def _advice(function: object) -> str | None:
+    if isinstance(getattr(function, "source", None), KernelSource):
+        return "a kernel is launched from the host; move the code into a function decorated with @dsl.func"
+    if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != "numpy":
+        return f"decorate {function.__name__} with @dsl.func"
+    if function is print:
+        return "store the values into an array and print them on the host"
+    if function in (list, dict, set, tuple):
+        return "kernels have tuples (x, y) and dsl.local(shape, dtype)"
+    if (getattr(function, "__module__", "") or "").partition(".")[0] == "numpy":
+        return (
+            "arrays are made on the host, or with dsl.local(shape, dtype); functions of one element are those under dsl"
+        )
+    return "kernels call names under dsl, functions decorated with @dsl.func, and functions of math"
+
+
+def lower(b: Builder, made: Call, name: str, function: Lower, *first: object) -> Value:
+    """Bind the arguments of ``made`` to the parameters of ``function`` and run it."""
+    signature = _signature(function, len(first))
+    try:
+        bound = signature.bind(*made.args, **made.keywords)
+    except TypeError as error:
+        shown = ", ".join(p.name if p.default is p.empty else f"{p.name}=..." for p in signature.parameters.values())
+        raise b.error(KernelTypeError, f"{name}: {error}", made.pos, f"{name}({shown})") from None
+    return function(b, made, *first, *bound.args, **bound.kwargs) or NONE
+
+
+def _signature(function: Lower, skip: int) -> inspect.Signature:
+    parameters = list(inspect.signature(function).parameters.values())[2 + skip :]
+    return inspect.Signature(parameters)

@@ -1,0 +1,155 @@
+"""Device functions are built into their callers: a scope of its own for each call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ruda import ir
+from ruda.errors import KernelSyntaxError, KernelTypeError
+from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, ScalarAnnotation
+from ruda.frontend.declare import declare, locals_in
+from ruda.frontend.exits import IrLoop, close_wrapper, ir_loop
+from ruda.frontend.promote import accept
+from ruda.frontend.scope import RESULT, Scope
+from ruda.frontend.source import KernelSource, Parameter
+from ruda.frontend.statements import gives_nothing, snapshot
+from ruda.frontend.values import NONE, Choice, Static, Tuple, Typed, Value, View, describe, static
+
+if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
+
+
+@dataclass
+class Inlined:
+    """A function that is being inlined, called at ``pos``.
+
+    ``direct`` is its only return where that is its last statement: what it returns is ``result``. Otherwise the
+    returns assign a variable and leave ``loop``.
+    """
+
+    source: KernelSource
+    pos: ir.Pos
+    loop: IrLoop
+    direct: ast.Return | None
+    result: Value = NONE
+
+
+def inline(
+    b: Builder,
+    source: KernelSource,
+    pos: ir.Pos,
+    node: ast.Call,
+    args: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+) -> Value:
+    """Build the body of ``source`` here; gives what it returns.
+
+    Raises:
+        KernelSyntaxError: it is being inlined already (recursion).
+        KernelTypeError: the arguments do not fit its parameters.
+    """
+    if any(call.source is source for call in b.calls):
+        names = [call.source.name for call in b.calls]
+        cycle = " -> ".join([*names[names.index(source.name) :], source.name])
+        raise b.error(
+            KernelSyntaxError, f"recursion: {cycle}", pos, "write a loop, with a dsl.local array as the stack"
+        )
+    bound = _bind(b, source, pos, args, keywords)
+    returns = _returns(b, source)
+    last = source.tree.body[-1]
+    direct = last if isinstance(last, ast.Return) and len(returns) == 1 else None
+    caller, loops = b.scope, b.python_loops
+    here = (node.lineno, node.col_offset)
+    key, site = (*caller.key, *here, *caller.rounds), (*caller.site, *here)
+    with ir_loop(b) as loop, b.block() as body:
+        call = Inlined(source, pos, loop, direct)
+        b.calls.append(call)
+        b.scope, b.python_loops = Scope(source, source.names, key, site), []
+        try:
+            for parameter in source.params:
+                b.scope.assign(b, parameter.name, bound[parameter.name], parameter.pos)
+            b.body(source.tree.body)
+            ended = b.ended
+            result = b.scope.slots.get(RESULT)
+            if result is not None:
+                if not ended:
+                    what = f"some way through {source.name} ends without a return"
+                    raise b.error(KernelTypeError, what, source.pos(source.tree), "return a value at the end too")
+                call.result = b.scope.read(b, RESULT, pos)
+        finally:
+            b.scope, b.python_loops = caller, loops
+            b.calls.pop()
+    with b.block() as straight:
+        close_wrapper(b, loop, body, pos)
+    for statement in declare(straight, frozenset(_locals(call.result))):
+        b.emit(statement)
+    return call.result
+
+
+def _locals(value: Value) -> Iterator[ir.Local]:
+    match value:
+        case Typed(expr=expr) | Choice(cond=expr):
+            yield from locals_in(expr)
+        case Tuple(items=items):
+            for item in items:
+                yield from _locals(item)
+        case View(lead=lead):
+            for expr in lead:
+                yield from locals_in(expr)
+
+
+def _returns(b: Builder, source: KernelSource) -> list[ast.Return]:
+    """The returns of a function, all with a value or all without."""
+    found = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return)]
+    bare = [n for n in found if gives_nothing(n)]
+    if bare and len(bare) < len(found):
+        what = f"{source.name} returns a value elsewhere and nothing here"
+        raise b.error(KernelTypeError, what, source.pos(bare[0]), "return a value everywhere")
+    return found
+
+
+def _bind(
+    b: Builder, source: KernelSource, pos: ir.Pos, args: tuple[Value, ...], keywords: Mapping[str, Value]
+) -> dict[str, Value]:
+    names = [p.name for p in source.params]
+    shown = f"{source.name}({', '.join(f'{p.name}={p.default!r}' if p.has_default else p.name for p in source.params)})"
+    positional = [a.arg for a in (*source.tree.args.posonlyargs, *source.tree.args.args)]
+    if len(args) > len(positional):
+        what = f"{source.name} takes {len(positional)} arguments, {len(args)} are given"
+        raise b.error(KernelTypeError, what, pos, shown)
+    given = dict(zip(positional, args, strict=False))
+    for name, value in keywords.items():
+        if name not in names or name in given:
+            what = "has no parameter" if name not in names else "gets two values for"
+            raise b.error(KernelTypeError, f"{source.name} {what} {name}", pos, shown)
+        given[name] = value
+    found: dict[str, Value] = {}
+    for parameter in source.params:
+        if parameter.name not in given:
+            if not parameter.has_default:
+                raise b.error(KernelTypeError, f"{source.name}: argument {parameter.name} is missing", pos, shown)
+            given[parameter.name] = static(parameter.default)
+        found[parameter.name] = _argument(b, source, parameter, snapshot(b, given[parameter.name], pos), pos)
+    return found
+
+
+def _argument(b: Builder, source: KernelSource, parameter: Parameter, value: Value, pos: ir.Pos) -> Value:
+    """``value`` as the annotation of ``parameter`` asks for it."""
+    annotation: Annotation | None = parameter.annotation
+    what = f"argument {parameter.name} of {source.name}"
+    match annotation:
+        case ScalarAnnotation(type=type):
+            return Typed(accept(b, value, type, pos, what))
+        case ConstAnnotation() if not isinstance(value, Static):
+            raise b.error(KernelTypeError, f"{what} is a compile-time value, given is {describe(value)}", pos)
+        case ArrayAnnotation(elem=elem, rank=rank):
+            fits = isinstance(value, View) and elem in (None, value.memory.elem) and rank in (None, value.rank)
+            if not fits:
+                given = describe(value)
+                if isinstance(value, View):
+                    given += f" of {value.memory.elem}, rank {value.rank}"
+                raise b.error(KernelTypeError, f"{what} is {annotation}, given is {given}", pos)
+    return value

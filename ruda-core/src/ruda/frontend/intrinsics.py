@@ -1,0 +1,227 @@
+"""The functions and values under ``dsl``."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from typing import TYPE_CHECKING, Any
+
+from ruda import ir
+from ruda.errors import DtypeError, KernelTypeError, KernelValueError
+from ruda.frontend.calls import Call, Intrinsic
+from ruda.frontend.lookup import KernelValue
+from ruda.frontend.operators import apply, binary, compare, python
+from ruda.frontend.promote import accept, common, convert, number, scalar, type_of
+from ruda.frontend.python import row_lower
+from ruda.frontend.subscripts import select
+from ruda.frontend.values import NONE, Range, Static, Typed, Unrolled, Value, View, describe, pack, static, unpack
+from ruda.ir.ops import ATOMICS, OPS
+from ruda.types import ScalarType, as_type, bool_
+
+if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
+
+#: More rounds than this are not written out.
+_UNROLL = 10_000
+
+
+def op(name: str) -> Intrinsic:
+    """The function under ``dsl`` of the op with this ``dsl`` name."""
+    found = next(row for row in OPS.values() if row.dsl == name)
+    return Intrinsic(name, row_lower(found), found.doc)
+
+
+def atomic(name: str) -> Intrinsic:
+    """The function under ``dsl.atomic`` of the atomic op with this ``dsl`` name."""
+    found = next(row for row in ATOMICS.values() if row.dsl == name)
+
+    def none(b: Builder, made: Call, array: Value, index: Value) -> Value:
+        return _atomic(b, made, found.name, array, index)
+
+    def one(b: Builder, made: Call, array: Value, index: Value, value: Value) -> Value:
+        return _atomic(b, made, found.name, array, index, value)
+
+    def two(b: Builder, made: Call, array: Value, index: Value, expected: Value, new: Value) -> Value:
+        return _atomic(b, made, found.name, array, index, expected, new)
+
+    spelling = f"atomic.{name}_" if keyword.iskeyword(name) else f"atomic.{name}"
+    return Intrinsic(spelling, (none, one, two)[found.arity], found.doc)
+
+
+def _atomic(b: Builder, made: Call, name: str, array: Value, index: Value, *values: Value) -> Value:
+    op = ATOMICS[name]
+    pos = made.pos
+    if not isinstance(array, View):
+        what = f"dsl.atomic.{op.dsl} on {describe(array)}"
+        raise b.error(KernelTypeError, what, pos, "pass the array and the index: dsl.atomic.add(a, i, value)")
+    view = select(b, array, index, pos, pos)
+    memory = view.memory
+    if view.rank:
+        raise b.error(KernelTypeError, f"{array.what} has rank {array.rank}; give an index an axis, as a tuple", pos)
+    if isinstance(memory, ir.LocalArray):
+        what = f"an atomic on {memory.name}, which belongs to one thread"
+        raise b.error(KernelTypeError, what, pos, "use plain reads and writes")
+    if memory.elem not in op.accepts:
+        accepted = ", ".join(sorted(t.name for t in op.accepts))
+        raise b.error(KernelTypeError, f"dsl.atomic.{op.dsl} on an array of {memory.elem}", pos, f"it takes {accepted}")
+    args = tuple(accept(b, value, memory.elem, pos, f"array {memory.name}") for value in values)
+    old = ir.Value(memory.elem, b.fresh(f"{memory.name}.old")) if op.returns else None
+    b.emit(ir.Atomic(old, name, memory, view.lead, args, pos=pos))
+    return NONE if old is None else Typed(old)
+
+
+class Topology(KernelValue):
+    """``dsl.thread_idx`` and its like: ``.x``, ``.y`` and ``.z`` are of the index type, in kernels only."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def kernel_attribute(self, b: Builder, name: str, pos: ir.Pos) -> Value | None:
+        """The value of one axis; block dimensions are constants."""
+        if name not in ("x", "y", "z"):
+            return None
+        if self.name == "block_dim":
+            return Static(b.block_dim["xyz".index(name)])
+        return topology(b, self.name, name, pos)
+
+    def _on_host(self) -> Any:
+        raise TypeError(f"dsl.{self.name} has a value in kernels only")
+
+    x = property(_on_host, doc="Axis x, the fastest.")
+    y = property(_on_host, doc="Axis y.")
+    z = property(_on_host, doc="Axis z.")
+
+    def __repr__(self) -> str:
+        return f"dsl.{self.name}"
+
+
+def topology(b: Builder, name: str, axis: str, pos: ir.Pos) -> Typed:
+    """One axis of a topology op."""
+    return Typed(ir.Apply(b.index.scalar, f"{name}_{axis}", (), pos), index=True)
+
+
+def _axes(b: Builder, n: Value, pos: ir.Pos) -> str:
+    count = b.static(n)
+    if count not in (1, 2, 3):
+        raise b.error(KernelValueError, f"a grid has 1, 2 or 3 axes, not {describe(n)}", pos)
+    return "xyz"[:count]
+
+
+def _grid(b: Builder, made: Call, n: Value) -> Value:
+    """The thread's place in the launch: x for ``n`` = 1, else the tuple x, y or x, y, z."""
+    items = tuple(topology(b, "global_idx", axis, made.pos) for axis in _axes(b, n, made.pos))
+    return items[0] if len(items) == 1 else pack(items)
+
+
+def _grid_size(b: Builder, made: Call, n: Value) -> Value:
+    """The number of threads of the launch along x, or a tuple of 2 or 3 axes."""
+    items = tuple(
+        binary(b, ast.Mult, topology(b, "grid_dim", axis, made.pos), Static(b.block_dim["xyz".index(axis)]), made.pos)
+        for axis in _axes(b, n, made.pos)
+    )
+    return items[0] if len(items) == 1 else pack(items)
+
+
+def _host_cdiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _cdiv(b: Builder, made: Call, a: Value, divisor: Value) -> Value:
+    """``a / divisor`` rounded up, of integers; also on the host."""
+    if isinstance(a, Static) and isinstance(divisor, Static):
+        return python(b, _host_cdiv, (a.value, divisor.value), made.pos)
+    x, y = scalar(b, a, made.pos), scalar(b, divisor, made.pos)
+    type = number(common(b, (x, y), made.pos, "cdiv"))
+    if type.scalar.is_float:
+        raise b.error(KernelTypeError, f"cdiv of {type}", made.pos, "it takes integers")
+    quotient = apply(b, "floordiv", (x, y), type, made.pos)
+    inexact = compare(b, ast.NotEq, apply(b, "mod", (x, y), type, made.pos), Static(0), made.pos)
+    assert isinstance(inexact, Typed)
+    return apply(b, "add", (quotient, inexact), type, made.pos)
+
+
+def _bitcast(b: Builder, made: Call, x: Value, dtype: Value) -> Value:
+    """The same bits as another type of equal width."""
+    to = _dtype(b, dtype, made.pos)
+    given = scalar(b, x, made.pos)
+    source = type_of(b, given, made.pos).scalar
+    if bool_ in (source, to) or source.bits != to.bits:
+        what = f"bitcast of {source} to {to}"
+        raise b.error(KernelTypeError, what, made.pos, "both have the same number of bits, and neither is bool")
+    return Typed(ir.Apply(to, "bitcast", (convert(b, given, source, made.pos),), made.pos))
+
+
+def _dtype(b: Builder, value: Value, pos: ir.Pos) -> ScalarType:
+    try:
+        return as_type(b.static(value))
+    except DtypeError as error:
+        raise b.error(KernelTypeError, str(error), pos, "write a dtype such as dsl.f32 or a.dtype") from None
+
+
+def _shape(b: Builder, value: Value, pos: ir.Pos) -> tuple[int, ...]:
+    items = unpack(value)
+    shape = tuple(b.static(item) for item in (items if items is not None else (value,)))
+    sizes = tuple(n for n in shape if type(n) is int)
+    if len(sizes) != len(shape):
+        what = "the shape of a shared or local array is not known at compile time"
+        raise b.error(
+            KernelTypeError, what, pos, "use literals, captured constants, dsl.block_dim, or dsl.Const parameters"
+        )
+    if any(n < 1 for n in sizes):
+        raise b.error(KernelValueError, f"shape {sizes}: each axis is at least 1", pos)
+    return sizes
+
+
+def _shared(b: Builder, made: Call, shape: Value, dtype: Value) -> Value:
+    """An array that the threads of a block share; undefined at the start. One for each place in the text."""
+    sizes, elem = _shape(b, shape, made.pos), _dtype(b, dtype, made.pos)
+    key = (*b.scope.site, made.node.lineno, made.node.col_offset, sizes, elem)
+    if key not in b.shared:
+        b.shared[key] = ir.SharedArray(b.fresh(b.target or "shared"), elem, sizes)
+    return View(b.shared[key])
+
+
+def _local(b: Builder, made: Call, shape: Value, dtype: Value) -> Value:
+    """An array of the thread, all zero each time control passes."""
+    sizes, elem = _shape(b, shape, made.pos), _dtype(b, dtype, made.pos)
+    memory = ir.LocalArray(b.fresh(b.target or "local"), elem, sizes)
+    b.emit(ir.DeclareArray(memory, pos=made.pos))
+    b.open_arrays[memory.name] = b.blocks[-1]
+    return View(memory)
+
+
+def _barrier(b: Builder, made: Call) -> None:
+    """Wait for all threads of the block that have not returned; their earlier writes are visible afterwards."""
+    b.emit(ir.Barrier(pos=made.pos))
+
+
+def _unroll(b: Builder, made: Call, iterable: Value) -> Value:
+    """Write a loop out, an item a round; the items are compile-time values."""
+    items = unpack(iterable)
+    if isinstance(iterable, Range):
+        bounds = [b.static(v) for v in (iterable.start, iterable.stop, iterable.step)]
+        known = [n for n in bounds if isinstance(n, int)]
+        if len(known) == 3:
+            rounds = python(b, range, known, made.pos).value
+            assert isinstance(rounds, range)
+            if len(rounds) > _UNROLL:
+                raise b.error(
+                    KernelValueError, f"{len(rounds)} rounds to unroll", made.pos, "write for ... in range(...)"
+                )
+            items = tuple(static(n) for n in rounds)
+    if items is None:
+        hint = "the bounds are literals, captured constants or dsl.Const parameters"
+        raise b.error(
+            KernelTypeError, f"unroll of {describe(iterable)} that is not known at compile time", made.pos, hint
+        )
+    return Unrolled(items)
+
+
+grid = Intrinsic("grid", _grid)
+grid_size = Intrinsic("grid_size", _grid_size)
+cdiv = Intrinsic("cdiv", _cdiv, host=_host_cdiv)
+bitcast = Intrinsic("bitcast", _bitcast, OPS["bitcast"].doc)
+shared = Intrinsic("shared", _shared)
+local = Intrinsic("local", _local)
+barrier = Intrinsic("barrier", _barrier)
+unroll = Intrinsic("unroll", _unroll)

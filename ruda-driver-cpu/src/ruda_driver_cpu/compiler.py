@@ -1,0 +1,66 @@
+"""Kernels to LLVM text to object code."""
+
+from __future__ import annotations
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from ruda import ir
+from ruda.contract import Compiler, Source
+from ruda.errors import CompilationError, ValidationError
+from ruda.target import Target
+from ruda_driver_cpu import llvm as emitter
+from ruda_driver_cpu import targets
+from ruda_driver_cpu.cost import cost
+
+
+class CpuCompiler(Compiler):
+    """Compiles for one processor, the host or another.
+
+    ``Source.metadata`` holds ``scratch``, the bytes of scratch memory that each
+    worker needs, ``cost``, the estimated operations of a block, and
+    ``bounded``, 1 where no loop in the kernel may run long.
+    """
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self._machine = targets.machine(target.name)
+
+    @property
+    def fingerprint(self) -> str:
+        """LLVM's version and the processor."""
+        return f"{self.target.fingerprint} llvmlite {llvmlite.__version__}"
+
+    def emit(self, kernel: ir.Kernel) -> Source:
+        emitted = emitter.emit(
+            kernel, target=self.target.name, triple=self._machine.triple, hardware_fma=self._machine.fma
+        )
+        operations, bounded = cost(kernel)
+        return Source(
+            emitted.text, emitted.entry, {"scratch": emitted.scratch, "cost": operations, "bounded": int(bounded)}
+        )
+
+    def build(self, source: Source) -> bytes:
+        """Object code.
+
+        Raises:
+            ValidationError: LLVM refuses the text; nothing that it would abort on gets further.
+            CompilationError: code generation failed.
+        """
+        machine = self._machine.target_machine()
+        context = llvm.create_context()
+        try:
+            module = llvm.parse_assembly(source.text, context)
+            module.verify()
+        except RuntimeError as error:
+            raise ValidationError(f"kernel {source.entry} for {self.target}: LLVM refuses its text: {error}") from error
+        with module:
+            options = llvm.create_pipeline_tuning_options(speed_level=3)
+            options.loop_vectorization = True
+            options.slp_vectorization = True
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+            try:
+                return bytes(machine.emit_object(module))
+            except RuntimeError as error:
+                raise CompilationError(f"kernel {source.entry} for {self.target}: {error}") from error

@@ -1,0 +1,203 @@
+"""A block of threads in LLVM: loops over its threads, and the control around them.
+
+LLVM vectorises the innermost of these loops. Threads between two barriers are
+not ordered, so each loop's accesses form an access group that the loop
+declares free of dependences between its rounds (``llvm.loop.parallel_accesses``),
+except around atomics.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from ruda.ir import Atomic, Expr, Kernel, Local, walk
+from ruda.passes.regions import (
+    AnyOf,
+    BlockBreak,
+    BlockFor,
+    BlockIf,
+    BlockLoop,
+    Once,
+    Region,
+    ThreadLoop,
+)
+from ruda_driver_cpu.llvm_assume import assume
+from ruda_driver_cpu.llvm_scope import Assumptions, Place
+from ruda_driver_cpu.llvm_statements import CountedLoop, Statements, is_long
+from ruda_driver_cpu.llvm_writer import mem, reg
+
+#: A loop over fewer threads than this may be unrolled; a longer one is left whole for the vectoriser.
+WHOLE = 8
+
+
+@dataclass
+class Regions:
+    """Writes the regions of one kernel.
+
+    Attributes:
+        statements: writes what is inside regions.
+        context: where the slots of each context local begin.
+        exits: the blocks that BlockBreak leaves for, innermost last.
+    """
+
+    kernel: Kernel
+    statements: Statements
+    context: dict[Local, Place]
+    exits: list[str] = field(default_factory=list)
+
+    def write(self, regions: tuple[Region, ...]) -> None:
+        """Write ``regions``; after a BlockBreak nothing may follow."""
+        for region in regions:
+            match region:
+                case ThreadLoop():
+                    self.threads(region)
+                case Once():
+                    self.statements.block(region.body)
+                case BlockIf():
+                    self.branch(region)
+                case BlockFor():
+                    self.counted(region)
+                case BlockLoop():
+                    self.loop(region)
+                case BlockBreak():
+                    self.statements.leave(self.exits[-1])
+
+    def branch(self, region: BlockIf) -> None:
+        w = self.statements.scope.writer
+        then, orelse, after = w.name("then"), w.name("else"), w.name("endif")
+        w.branch(self.condition(region.cond), then, orelse)
+        for label, regions in ((then, region.then), (orelse, region.orelse)):
+            w.place(label)
+            self.write(regions)
+            w.jump(after)
+        w.place(after)
+
+    def counted(self, region: BlockFor) -> None:
+        w = self.statements.scope.writer
+        loop = CountedLoop(self.statements.scope, region)
+        self.exits.append(loop.exit)
+        self.write(region.body)
+        self.exits.pop()
+        w.jump(loop.latch)
+        w.place(loop.latch)
+        self.statements.poll()
+        loop.close()
+
+    def loop(self, region: BlockLoop) -> None:
+        w = self.statements.scope.writer
+        head, after = w.name("loop"), w.name("endloop")
+        w.jump(head)
+        w.place(head)
+        self.exits.append(after)
+        self.write(region.body)
+        self.exits.pop()
+        self.statements.poll()
+        w.jump(head)
+        w.place(after)
+
+    def condition(self, cond: Expr | AnyOf) -> str:
+        return self.any_of(cond.mask) if isinstance(cond, AnyOf) else self.statements.scope.eval(cond)
+
+    def any_of(self, mask: Local) -> str:
+        """Whether any of the block's bytes of ``mask`` is set."""
+        w, place = self.statements.scope.writer, self.context[mask]
+        found = w.slot("i8")
+        w.do(f"store i8 0, ptr {found}")
+        with w.repeat(self.kernel.threads, hint="any") as thread:
+            byte = w.op(f"load i8, ptr {w.op(f'getelementptr inbounds i8, ptr {place.address}, i64 {thread}')}")
+            so_far = w.op(f"load i8, ptr {found}")
+            w.do(f"store i8 {w.op(f'or i8 {so_far}, {byte}')}, ptr {found}")
+        return w.op(f"icmp ne i8 {w.op(f'load i8, ptr {found}')}, 0")
+
+    def threads(self, region: ThreadLoop) -> None:
+        """The loop over threads, twice where most blocks need no guards."""
+        scope = self.statements.scope
+        w = scope.writer
+        assumptions, test = assume(region, scope)
+        if not test:
+            self.loops(region)
+            return
+        inside, edge, after = w.name("inside"), w.name("edge"), w.name("both")
+        w.branch(test, inside, edge)
+        w.place(inside)
+        scope.assumed = assumptions
+        self.loops(region)
+        scope.assumed = Assumptions()
+        w.jump(after)
+        w.place(edge)
+        self.loops(region)
+        w.jump(after)
+        w.place(after)
+
+    def loops(self, region: ThreadLoop) -> None:
+        """One loop an axis, z outermost; axes of one thread have none."""
+        w, indices = self.statements.scope.writer, self.statements.scope.indices
+        group = "" if any(isinstance(s, Atomic) for s in walk(region.body)) else w.module.meta("distinct !{}")
+        innermost = next((axis for axis, size in zip("xyz", self.kernel.block_dim, strict=True) if size > 1), "")
+        linear = "0"
+        with ExitStack() as loops:
+            for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
+                here = "0"
+                if size > 1:
+                    meta = self.loop_meta(group, whole=axis == innermost and size >= WHOLE)
+                    repeat = w.repeat(size, type=reg(self.kernel.index), hint=f"threads.{axis}", meta=meta)
+                    here = loops.enter_context(repeat)
+                indices[f"thread_idx_{axis}"] = here
+                linear = self.flatten(linear, here, size)
+                self.global_index(axis, here, size)
+            self.body(region, linear, group)
+            if innermost and any(is_long(s) for s in walk(region.body)):
+                self.statements.poll()
+
+    def loop_meta(self, group: str, *, whole: bool) -> str:
+        """What LLVM may know of a loop over threads."""
+        meta = self.statements.scope.writer.module.meta
+        facts = [meta(f'!{{!"llvm.loop.parallel_accesses", {group}}}')] if group else []
+        if whole:
+            facts.append(meta('!{!"llvm.loop.unroll.disable"}'))
+        return f", !llvm.loop {meta('distinct !{' + ', '.join(['{self}', *facts]) + '}')}" if facts else ""
+
+    def flatten(self, linear: str, here: str, size: int) -> str:
+        """The thread's place in the block, as i64, one axis further in."""
+        w = self.statements.scope.writer
+        if size == 1:
+            return linear
+        wide = here if self.kernel.index.bits == 64 else w.op(f"zext nneg {reg(self.kernel.index)} {here} to i64")
+        return wide if linear == "0" else w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {linear}, {size}')}, {wide}")
+
+    def global_index(self, axis: str, here: str, size: int) -> None:
+        w, indices, index = self.statements.scope.writer, self.statements.scope.indices, reg(self.kernel.index)
+        base = w.op(f"mul nuw nsw {index} {indices[f'block_idx_{axis}']}, {size}")
+        indices[f"global_idx_{axis}"] = w.op(f"add nuw nsw {index} {base}, {here}")
+
+    def body(self, region: ThreadLoop, linear: str, group: str) -> None:
+        """One thread: its context locals come from their slots, and go back."""
+        statements, scope = self.statements, self.statements.scope
+        w = scope.writer
+        tail = f", !llvm.access.group {group}" if group else ""
+        addresses = {
+            n: w.op(f"getelementptr inbounds {mem(n.type)}, ptr {self.context[n].address}, i64 {linear}")
+            for n in region.loads
+        }
+        for local, address in addresses.items():
+            value = w.op(f"load {mem(local.type)}, ptr {address}, align {local.type.size}{tail}")
+            if mem(local.type) != reg(local.type):
+                value = w.op(f"trunc i8 {value} to i1")
+            w.do(f"store {reg(local.type)} {value}, ptr {scope.slot(local)}")
+        plain = dict(scope.places)
+        for name, place in plain.items():
+            if place.stride != 1:
+                scope.places[name] = Place(place.address, place.stride, linear)
+        statements.end = w.name("end")
+        statements.access.group = group
+        statements.block(region.body)
+        statements.access.group = ""
+        scope.places = plain
+        w.jump(statements.end)
+        w.place(statements.end)
+        for local in region.saves:
+            value = w.op(f"load {reg(local.type)}, ptr {scope.slot(local)}")
+            if mem(local.type) != reg(local.type):
+                value = w.op(f"zext i1 {value} to i8")
+            w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")

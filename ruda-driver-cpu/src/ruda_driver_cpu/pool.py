@@ -1,0 +1,151 @@
+"""Threads that run launches; they are started by the first launch that wants them and stay.
+
+A launch is handed to as many workers as pay off. These call the kernel's entry,
+which takes chunks of blocks from a counter in native code until none is left;
+ctypes releases the GIL meanwhile. The caller waits on a lock, so that Ctrl-C
+reaches it: it then sets the launch's cancel flag and waits for the workers,
+which look at the flag between chunks and in loops.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+
+#: Seconds between looks at pending signals where a lock's wait cannot be interrupted.
+_SLICE = 0.1
+
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+class Launch:
+    """One launch on the pool.
+
+    Args:
+        work: runs chunks until there are none; called by each worker that joins.
+        cancel: makes running ``work`` return soon.
+    """
+
+    def __init__(self, work: Callable[[], None], cancel: Callable[[], None]) -> None:
+        self._work = work
+        self._cancel = cancel
+        self._lock = threading.Lock()
+        self._running = 0
+        self._closed = False
+        self._error: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def join(self) -> None:
+        """Take part, in a worker thread; at once over where another worker found that no chunk is left."""
+        with self._lock:
+            if self._closed:
+                return
+            self._running += 1
+        try:
+            self._work()
+        except BaseException as error:  # for instance no memory for scratch: the launching thread raises it
+            self._error = error
+        with self._lock:
+            self._closed = True
+            self._running -= 1
+            last = self._running == 0
+        if last:
+            self._done.release()
+
+    def wait(self) -> None:
+        """Wait until all chunks have run.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C, or whatever a signal handler raised; no worker runs the launch any more.
+        """
+        try:
+            _acquire(self._done)
+        except BaseException:
+            self.cancel()
+            raise
+        if self._error is not None:
+            raise self._error
+
+    def cancel(self) -> None:
+        """End the launch early, and wait until no worker runs it."""
+        self._cancel()
+        with self._lock:
+            self._closed = True
+            idle = self._running == 0
+        while not idle:
+            try:
+                _acquire(self._done)
+            except KeyboardInterrupt:  # once is enough
+                continue
+            return
+
+
+class Pool:
+    """``threads`` workers, daemons, one queue."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.reset()
+        _pools.add(self)
+
+    def reset(self) -> None:
+        """Forget the workers, which a forked child does not have."""
+        self._queue: SimpleQueue[Launch | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._started = False
+
+    def run(self, launch: Launch, workers: int) -> None:
+        """Run ``launch`` on at most ``workers`` threads and wait for it; may be called by several threads at once."""
+        try:
+            if not self._started:
+                self._start()
+            for _ in range(workers):
+                self._queue.put(launch)
+        except BaseException:
+            launch.cancel()
+            raise
+        launch.wait()
+
+    def close(self) -> None:
+        """Let the workers end once they are idle."""
+        with self._lock:
+            if self._started:
+                self._started = False
+                for _ in range(self.threads):
+                    self._queue.put(None)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._started:
+                return
+            for number in range(self.threads):
+                threading.Thread(target=_work, args=(self._queue,), name=f"ruda-cpu-{number}", daemon=True).start()
+            self._started = True
+
+
+def _work(queue: SimpleQueue[Launch | None]) -> None:
+    while (launch := queue.get()) is not None:
+        launch.join()
+        del launch  # keep nothing of it while waiting
+
+
+def _acquire(lock: threading.Lock) -> None:
+    if sys.platform != "win32":
+        lock.acquire()
+        return
+    while not lock.acquire(timeout=_SLICE):
+        pass
+
+
+def _after_fork() -> None:
+    for pool in _pools:
+        pool.reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,155 @@
+"""The server: memory, launches, streams and events. Work has finished when a call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ruda.contract import Allocation, Binding, CompiledKernel, MemoryInfo, Server
+from ruda.errors import DeviceFault, TooManyResources
+from ruda.target import Dim3
+from ruda_driver_cpu import ranges, targets
+from ruda_driver_cpu.events import Timeline
+from ruda_driver_cpu.memory import address, aligned, memory_info
+from ruda_driver_cpu.pool import Launch, Pool
+from ruda_driver_cpu.program import Control, Program
+
+#: Operations that keep one more worker busy for longer than it takes to wake it.
+_SHARE = 100_000
+
+#: Operations between two looks at the cancel flag; a few milliseconds.
+_PATIENCE = 4_000_000
+
+#: Chunks that each worker gets on average, so that none waits long for the last.
+_CHUNKS = 8
+
+#: So that threads are fewer than ``ranges.MOST``.
+_MOST_BLOCKS = ranges.MOST // targets.LIMITS.max_threads
+
+
+class CpuServer(Server):
+    """One process's use of the CPU.
+
+    A launch completes before it returns: streams and events are always
+    finished. Memory is ordinary host memory, and a forked child has its own copy.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._pool = Pool(threads)
+        self._timeline = Timeline()
+        self._streams = self._timeline.streams
+        self._alone = Control(chunk=0)
+        self._alone_address = self._alone.address
+
+    # --- memory ---
+    def alloc(self, nbytes: int, stream: int) -> Allocation:
+        data = aligned(nbytes)
+        return Allocation(data, address(data), nbytes)
+
+    def free(self, allocation: Allocation, stream: int) -> None:
+        """Nothing to do: the memory goes with the last reference to the allocation."""
+
+    def write(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
+        dst.handle[offset : offset + data.nbytes] = np.frombuffer(data, np.uint8)
+
+    def read(self, src: Allocation, offset: int, out: memoryview, stream: int) -> None:
+        np.frombuffer(out, np.uint8)[:] = src.handle[offset : offset + out.nbytes]
+
+    def copy(
+        self, dst: Allocation, dst_offset: int, src: Allocation, src_offset: int, nbytes: int, stream: int
+    ) -> None:
+        dst.handle[dst_offset : dst_offset + nbytes] = src.handle[src_offset : src_offset + nbytes]
+
+    def fill(self, dst: Allocation, offset: int, pattern: bytes, count: int, stream: int) -> None:
+        word = np.dtype(f"u{len(pattern)}")
+        np.frombuffer(dst.handle, word, count, offset)[:] = np.frombuffer(pattern, word)[0]
+
+    def memory_info(self) -> MemoryInfo:
+        return memory_info()
+
+    # --- kernels ---
+    def load(self, compiled: CompiledKernel) -> Program:
+        return Program(compiled)
+
+    def unload(self, program: Any) -> None:
+        """Nothing to do: the code goes with the last reference to the program, which a launch holds."""
+
+    def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
+        if stream not in self._streams:
+            self._timeline.require(stream)
+        x, y, z = grid
+        total = x * y * z
+        if total > program.short:
+            self._launch_on_pool(program, grid, total, packed)
+        elif program.scratch:
+            scratch = program.take()
+            program.run_short(packed, x, y, z, self._alone_address, address(scratch))
+            program.put(scratch)
+        else:
+            program.run_short(packed, x, y, z, self._alone_address, None)
+
+    def _launch_on_pool(self, program: Program, grid: Dim3, total: int, packed: bytes) -> None:
+        if total > _MOST_BLOCKS:
+            raise TooManyResources("blocks of a grid", total, _MOST_BLOCKS, "let each thread do more")
+        threads = self._pool.threads
+        chunk = max(1, min(total // (threads * _CHUNKS), _PATIENCE // program.cost))
+        control = Control(chunk)
+        workers = min(threads, -(-total // chunk))
+        if program.bounded:
+            workers = min(workers, 1 + total * program.cost // _SHARE)
+
+        def work() -> None:
+            scratch = program.take()
+            program.run(packed, *grid, control.address, address(scratch))
+            program.put(scratch)
+
+        self._pool.run(Launch(work, control.cancel), workers)
+
+    def flush(self, stream: int) -> None:
+        self._timeline.require(stream)
+
+    def faults(self, stream: int) -> list[DeviceFault]:
+        self._timeline.require(stream)
+        return []
+
+    # --- streams and events ---
+    def create_stream(self) -> int:
+        return self._timeline.create_stream()
+
+    def destroy_stream(self, stream: int) -> None:
+        self._timeline.destroy_stream(stream)
+
+    def query_stream(self, stream: int) -> bool:
+        self._timeline.require(stream)
+        return True
+
+    def synchronize(self, stream: int) -> None:
+        self._timeline.require(stream)
+
+    def create_event(self, timing: bool) -> int:
+        return self._timeline.create_event(timing)
+
+    def destroy_event(self, event: int) -> None:
+        self._timeline.destroy_event(event)
+
+    def record(self, event: int, stream: int) -> None:
+        self._timeline.record(event, stream)
+
+    def wait(self, event: int, stream: int) -> None:
+        self._timeline.event(event)
+        self._timeline.require(stream)
+
+    def query_event(self, event: int) -> bool:
+        self._timeline.event(event)
+        return True
+
+    def synchronize_event(self, event: int) -> None:
+        self._timeline.event(event)
+
+    def elapsed(self, start: int, end: int) -> float:
+        return self._timeline.elapsed(start, end)
+
+    def close(self) -> None:
+        self._pool.close()

@@ -1,0 +1,122 @@
+"""What code is generated for: the host, or a processor by name."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from ruda.errors import DeviceNotFound
+from ruda.ir.ops import ATOMICS, OPS
+from ruda.target import Limits, Support, Target
+from ruda.types import NUMBERS, SCALARS, ScalarType, f16
+
+LIMITS = Limits(
+    max_grid=(2**31 - 1,) * 3,
+    max_block=(1024,) * 3,
+    max_threads=1024,
+    shared_memory=256 << 10,
+)
+
+#: Processors by name, for compiling without them: LLVM's platform and processor.
+_NAMED = {
+    "x86-64": ("x86_64-unknown-linux-gnu", "x86-64"),
+    "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2"),
+    "x86-64-v3": ("x86_64-unknown-linux-gnu", "x86-64-v3"),
+    "x86-64-v4": ("x86_64-unknown-linux-gnu", "x86-64-v4"),
+    "aarch64": ("aarch64-unknown-linux-gnu", "generic"),
+}
+
+#: Of these, the ones that have a fused multiply-add and f16 conversions.
+_MODERN = ("x86-64-v3", "x86-64-v4", "aarch64")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """LLVM's description of a processor; ``features`` is its list of ``+name,-name``."""
+
+    triple: str
+    cpu: str
+    features: str
+    fma: bool
+    f16: bool
+
+    def target_machine(self) -> llvm.TargetMachine:
+        """A code generator. It is not shared: code generation changes it."""
+        _initialize()
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small"
+        )
+
+
+@functools.cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@functools.cache
+def host() -> Machine:
+    """The processor that this runs on."""
+    triple = llvm.get_process_triple()
+    features = llvm.get_host_cpu_features()
+    arm = triple.startswith(("aarch64", "arm64"))
+    return Machine(
+        triple,
+        llvm.get_host_cpu_name(),
+        features.flatten(),
+        fma=arm or bool(features.get("fma")),
+        f16=arm or bool(features.get("f16c")),
+    )
+
+
+def machine(name: str) -> Machine:
+    """The processor of a target's name, ``"cpu:host"`` or for instance ``"cpu:x86-64-v3"``.
+
+    Raises:
+        DeviceNotFound: no such name; the message lists them.
+    """
+    cpu = name.removeprefix("cpu:")
+    if cpu == "host":
+        return host()
+    if cpu not in _NAMED:
+        raise DeviceNotFound(
+            f"no target {name!r}; the CPU driver has cpu:host, " + ", ".join(f"cpu:{n}" for n in _NAMED)
+        )
+    triple, llvm_cpu = _NAMED[cpu]
+    return Machine(triple, llvm_cpu, "", fma=cpu in _MODERN, f16=cpu in _MODERN)
+
+
+@functools.cache
+def target(name: str) -> Target:
+    """The target of that name; see :func:`machine`."""
+    built_for = machine(name)
+    types = [t for t in SCALARS if t != f16 or built_for.f16]
+    facts = f"{built_for} llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
+    return Target(
+        driver="cpu",
+        name=f"cpu:{name.removeprefix('cpu:')}",
+        limits=LIMITS,
+        dtypes=frozenset(t.name for t in types),
+        atomics=MappingProxyType(
+            {
+                (t.name, a.name): _support(t, a.name)
+                for a in ATOMICS.values()
+                for t in NUMBERS
+                if t in a.accepts and t in types
+            }
+        ),
+        features=frozenset(["block_progress", "device_fence", "fork"]),
+        native_ops=frozenset((op.name, t.name) for op in OPS.values() if op.ulp for t in types if t in op.accepts),
+        fingerprint=hashlib.sha256(facts.encode()).hexdigest(),
+    )
+
+
+def _support(type: ScalarType, op: str) -> Support:
+    """Floats are combined by compare-exchange; everything else is one instruction or the processor's own loop."""
+    moves = ("atomic_load", "atomic_store", "atomic_exchange")
+    return "emulated" if type.is_float and op not in moves else "native"
