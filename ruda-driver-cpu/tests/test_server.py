@@ -241,3 +241,28 @@ def test_programs_can_be_dropped(cpu, make_kernel):
         x = np.zeros(10, np.int32)
         cpu.launch(make_kernel(ADD, X, N), 1, x, n)
         np.testing.assert_array_equal(x, n)
+
+
+@pytest.mark.parametrize("block", [(1, 1, 1), (5, 3, 1), (64, 2, 1), (300, 1, 1)])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 1000), (33, 65), (3, 20_000)])
+def test_blocks_inside_and_at_the_edges_agree(agree, make_kernel, block, shape):
+    """A difference with both neighbours, by the user's own guard, the bounds' guards, or both."""
+    body = """
+let %x: i32 = global_idx_x.i32()
+let %y: i32 = global_idx_y.i32()
+if lt.bool(%x, sub.i32(extent(@a, 1), i32(1))) {
+  load %l: i32 = @a[%y, sub.i32(%x, i32(1))]
+  load %r: i32 = @a[%y, add.i32(%x, i32(1))]
+  load %far: i32 = @a[add.i32(%y, i32(2)), %x]
+  store @b[%y, %x] = add.i32(sub.i32(%r, %l), mul.i32(%far, i32(1000)))
+} else {
+}
+"""
+    arrays = ("array @a i32 rank 2 c align 4", "array @b i32 rank 2 c align 4")
+    grid = (-(-shape[1] // block[0]) + 1, -(-shape[0] // block[1]) + 1)
+    a = np.random.default_rng(0).integers(-1000, 1000, shape, dtype=np.int32)
+    _, b = agree(make_kernel(body, *arrays, block=block), grid, a, np.full(shape, -7, np.int32))
+    padded = np.pad(a, ((0, 2), (1, 1)))
+    want = padded[:-2, 2:] - padded[:-2, :-2] + 1000 * padded[2:, 1:-1]
+    want[:, -1] = -7
+    np.testing.assert_array_equal(b, want)

@@ -46,6 +46,10 @@ def test_twice(client: ComputeClient, picture: Path, tmp_path: Path) -> None:
         with Image.open(result) as image:
             assert image.size == (3 * (61 + 8) + 512, 43)
         result.unlink()
+    listed = python(tmp_path, "-m", "ruda", "cache", "ls").stdout
+    assert len(re.findall(rf"^{name} +(vector_add|blur_rows|blur_columns|sobel|histogram) ", listed, re.MULTILINE)) == 5
+    assert python(tmp_path, "-m", "ruda", "cache", "clear").stdout.startswith("5 kernels removed from ")
+    assert python(tmp_path, "-m", "ruda", "cache", "ls").stdout.startswith("0 kernels, 0 bytes, in ")
 
 
 def test_the_shipped_photograph() -> None:

@@ -36,7 +36,13 @@ def apply(type, op, *args):
 
 
 def put(*indices, memory=X, expr=None, guard=None):
-    return ir.Store(memory, indices, Const(memory.elem, 1.0 if memory.elem.is_float else 1) if expr is None else expr, guard, pos=POS)
+    return ir.Store(
+        memory,
+        indices,
+        Const(memory.elem, 1.0 if memory.elem.is_float else 1) if expr is None else expr,
+        guard,
+        pos=POS,
+    )
 
 
 def test_a_kernel_of_everything_is_legal():
@@ -72,7 +78,8 @@ ILLEGAL = {
     "topology of another type": (let(apply(i64, "thread_idx_x")), "thread_idx_x is of type i32"),
     "an internal op": (let(apply(i32, "quot", ONE, ONE)), "quot is for lowered kernels only"),
     "an unknown value": (let(V, Value(i32, "t")), "value v is not defined here"),
-    "a value of another type": (ir.If(TRUE, Block((let(ONE), let(Value(i64, "t"), Value(i64, "w")))), Block()), "t is i32, used as i64"),
+    "a value of another type": (
+        ir.Loop(Block((let(ONE), let(Value(i64, "t"), Value(i64, "w"))))), "t is i32, used as i64"),
     "a let of another type": (let(ONE, Value(i64, "t")), "value t is i64, not i32"),
     "an unknown local": (ir.Assign(L, ONE, pos=POS), "local l is not defined here"),
     "an unknown scalar": (let(ir.Scalar(i32, "m")), "no scalar parameter"),
@@ -93,7 +100,8 @@ ILLEGAL = {
     "an unknown atomic": (ir.Atomic(None, "atomic_nand", TILE, (ZERO, ZERO), (ONE,), pos=POS), "no atomic operation"),
     "an atomic on the wrong type": (
         ir.Atomic(None, "atomic_and", X, (ZERO, ZERO), (Const(f32, 1.0),), pos=POS), "atomic_and does not take f32"),
-    "too many atomic operands": (ir.Atomic(None, "atomic_add", TILE, (ZERO, ZERO), (ONE, ONE), pos=POS), "takes 1 operands, not 2"),
+    "too many atomic operands": (
+        ir.Atomic(None, "atomic_add", TILE, (ZERO, ZERO), (ONE, ONE), pos=POS), "takes 1 operands, not 2"),
     "a value of a store": (ir.Atomic(V, "atomic_store", TILE, (ZERO, ZERO), (ONE,), pos=POS), "gives no value"),
     "a number as condition": (ir.If(ONE, Block(), Block(), pos=POS), "a condition is bool, not i32"),
     "a count of another width": (ir.For(V, ZERO, ONE, Const(i32, 3), Block(), pos=POS), "counts in u32, not i32"),
@@ -111,7 +119,8 @@ ILLEGAL = {
     "an int as float": (let(Const(f32, 1)), "a constant of f32 is 1"),
     "a float that is not rounded": (let(Const(f16, 0.1)), "0.1 is not rounded to f16"),
     "a float too large": (let(Const(f32, 1e39)), "not rounded to f32"),
-    "an empty local array": (ir.DeclareArray(ir.LocalArray("z", i32, (2, 0)), pos=POS), "z has shape (2, 0); each axis is at least 1"),
+    "an empty local array": (
+        ir.DeclareArray(ir.LocalArray("z", i32, (2, 0)), pos=POS), "z has shape (2, 0); each axis is at least 1"),
 }  # fmt: skip
 
 

@@ -498,12 +498,10 @@ def test_a_rebound_global_is_noticed(client, monkeypatch):
 
 @pytest.mark.parametrize(("first", "second"), [(0.0, -0.0), (1, True), (1, 1.0)], ids=repr)
 def test_rebinding_to_an_equal_value_of_another_meaning(client, monkeypatch, first, second):
-    texts = []
     for value in (first, second):
         monkeypatch.setitem(times_factor.__wrapped__.__globals__, "FACTOR", value)
         times_factor[1, 32](f32(client))
-        texts.append(launches(client)[-1][1].source.text)
-    assert texts[0] != texts[1]
+    assert len(client.server.named("load")) == 2
 
 
 def test_closures_of_one_factory_are_apart(client):

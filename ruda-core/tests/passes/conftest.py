@@ -178,7 +178,10 @@ class Generator:
             return op("select", self.expr(bool_, depth - 1, uniform), *arms)
         names = [n for n in _BINARY[t] if OPS[n].result == "same" and not OPS[n].ulp]
         return op(
-            self.random.choice(names), self.expr(t, depth - 1, uniform), self.expr(t, depth - 1, uniform), pos=self.pos()
+            self.random.choice(names),
+            self.expr(t, depth - 1, uniform),
+            self.expr(t, depth - 1, uniform),
+            pos=self.pos(),
         )
 
     # --- statements ---

@@ -25,7 +25,9 @@ DIVERGENT = {
     "in the other branch": branch(FIRST, "", BARRIER),
     "through a value": f"let %t: i32 = {TID}\n" + branch("eq.bool(%t, i32(3))", BARRIER),
     "through a local": f"declare &t: i32\nset &t = {TID}\n" + branch("eq.bool(&t, i32(3))", BARRIER),
-    "through a flag": "declare &go: bool = bool(false)\n" + branch(FIRST, "set &go = bool(true)") + branch("&go", BARRIER),
+    "through a flag": "declare &go: bool = bool(false)\n"
+    + branch(FIRST, "set &go = bool(true)")
+    + branch("&go", BARRIER),
     "in a loop": loop(branch(FIRST, BARRIER)),
     "in a loop of unknown length": loop(branch(FIRST, BARRIER), "cast.u32(^n)"),
     "in a loop whose length differs": loop(BARRIER, f"cast.u32({TID})"),
@@ -34,6 +36,7 @@ DIVERGENT = {
     "after some went to the next round": loop(branch(FIRST, "continue") + "\n" + BARRIER),
     "after a uniform break": loop(branch("lt.bool(^n, i32(3))", "break") + "\n" + branch(FIRST, BARRIER)),
     "after a uniform return": branch("lt.bool(^n, i32(3))", "return ()") + "\n" + branch(FIRST, BARRIER),
+    "after a uniform return otherwise": branch("lt.bool(^n, i32(3))", "", "return ()") + "\n" + branch(FIRST, BARRIER),
     "beside threads that returned": branch(f"lt.bool({TID}, i32(8))", "return ()") + "\n" + branch(FIRST, BARRIER),
 }
 FINE = {

@@ -7,6 +7,7 @@ from ruda import ir
 from ruda.ir import text
 from ruda.ir.verify import verify
 from ruda.passes import exits
+from ruda.types import bool_
 
 DECLARED = ("array @out i32 rank 1 c align 4", "scalar ^n i32", "shared @s i32 [8]")
 
@@ -33,9 +34,11 @@ def test_a_kernel_without_barriers_is_untouched(kernel):
 
 
 def test_an_early_return_guards_the_rest(kernel):
+    """The flag is declared where it is first needed; a later Return nests another guard."""
     k = kernel(
         """
-        if lt.bool(global_idx_x.i32(), ^n) {
+        let %i: i32 = global_idx_x.i32()
+        if lt.bool(%i, ^n) {
           return ()
         } else {
         }
@@ -50,18 +53,22 @@ def test_an_early_return_guards_the_rest(kernel):
     )
     assert body(lowered(k)) == lines(
         """
+        let %i: i32 = global_idx_x.i32()
         declare &$returned: bool = bool(false)
-        if lt.bool(global_idx_x.i32(), ^n) {
+        if lt.bool(%i, ^n) {
           set &$returned = bool(true)
         } else {
         }
         if not.bool(&$returned) {
           barrier
           if lt.bool(^n, i32(3)) {
-            return ()
+            set &$returned = bool(true)
           } else {
           }
-          store @out[i32(0)] = ^n
+          if not.bool(&$returned) {
+            store @out[i32(0)] = ^n
+          } else {
+          }
         } else {
         }
         """
@@ -71,7 +78,19 @@ def test_an_early_return_guards_the_rest(kernel):
 def test_a_loop_with_plain_exits_keeps_its_form(kernel):
     """A while loop with a barrier is already as it should be."""
     k = kernel(
-        "loop {\nif lt.bool(^n, i32(3)) {\nbreak\n} else {\n}\nbarrier\nif eq.bool(^n, i32(9)) {\nbreak\n} else {\n}\n}",
+        """
+        loop {
+          if lt.bool(^n, i32(3)) {
+            break
+          } else {
+          }
+          barrier
+          if eq.bool(^n, i32(9)) {
+            break
+          } else {
+          }
+        }
+        """,
         *DECLARED,
     )
     assert lowered(k).body == k.body
@@ -100,8 +119,8 @@ def test_exits_of_a_loop_with_a_barrier(kernel):
     )
     assert body(lowered(k)) == lines(
         """
-        declare &$returned: bool = bool(false)
         declare &$broke.0: bool = bool(false)
+        declare &$returned: bool = bool(false)
         for %i: i32 = i32(0), i32(1), u32(9) {
           declare &$skipped.0: bool = bool(false)
           if lt.bool(%i, ^n) {
@@ -178,9 +197,11 @@ def test_a_return_from_loops_without_barriers(kernel):
     )
 
 
-def test_loops_after_the_last_barrier_are_untouched(kernel):
-    k = kernel("barrier\nloop {\nif lt.bool(^n, i32(3)) {\nreturn ()\n} else {\n}\ncontinue\n}", *DECLARED)
-    assert lowered(k).body == k.body
+def test_a_return_after_the_last_barrier_needs_a_flag_in_its_region_only(kernel):
+    k = kernel("barrier\nif lt.bool(^n, i32(3)) {\nreturn ()\n} else {\n}\nstore @out[i32(0)] = ^n", *DECLARED)
+    barrier, declare, *_ = lowered(k).body.statements
+    assert isinstance(barrier, ir.Barrier)
+    assert declare == ir.Declare(exits.RETURNED, ir.Const(bool_, False))
 
 
 def test_positions_are_kept(kernel):

@@ -49,7 +49,9 @@ def arrays(consts):
 
 
 def same_bits(a, b):
-    return a.dtype == b.dtype and (a.tobytes() == b.tobytes() or (a.dtype.kind not in "biu" and np.isnan(a) and np.isnan(b)))
+    return a.dtype == b.dtype and (
+        a.tobytes() == b.tobytes() or (a.dtype.kind not in "biu" and np.isnan(a) and np.isnan(b))
+    )
 
 
 @pytest.mark.parametrize("name", PURE)
@@ -79,7 +81,10 @@ def test_one_constant_operand_changes_nothing(name, data):
     row = OPS[name]
     t = data.draw(st.sampled_from(sorted(row.accepts, key=str)))
     variable = ir.Local(t, f"x_{t}")
-    edge = [Const(t, v) for v in ((True, False) if t == bool_ else (t.min, 0, 1, t.max, t.wrap(-1)) if t.is_int else (0.0, -0.0, 1.0))]
+    edge = [
+        Const(t, v)
+        for v in ((True, False) if t == bool_ else (t.min, 0, 1, t.max, t.wrap(-1)) if t.is_int else (0.0, -0.0, 1.0))
+    ]
     constant = data.draw(st.sampled_from(edge))
     args = data.draw(st.permutations([variable, constant]))
     before = op(name, *args)
@@ -173,7 +178,9 @@ def test_what_never_runs_goes():
     """Loops of no rounds, empty branches, statements after a Return."""
     never = ir.For(Value(i32, "i"), ZERO, ZERO, op("sub", Const(u32, 3), Const(u32, 3)), Block((store(1),)))
     at_once = ir.Loop(Block((ir.If(TRUE, Block((ir.Break(),)), Block()), store(1))))
-    empty = ir.If(op("lt", ir.Extent(i32, OUT[u8], 0), ZERO), Block((ir.If(FALSE, Block((store(1),)), Block()),)), Block())
+    empty = ir.If(
+        op("lt", ir.Extent(i32, OUT[u8], 0), ZERO), Block((ir.If(FALSE, Block((store(1),)), Block()),)), Block()
+    )
     assert folded(never, at_once, empty, store(2), ir.Return(), store(3)) == (store(2), ir.Return())
 
 

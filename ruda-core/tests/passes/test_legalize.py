@@ -108,6 +108,8 @@ def test_divisions_are_safe_on_every_device(t, run, monkeypatch):
     a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
     for name in ("floordiv", "mod"):
         run(expanded(kernel_of(name, t, None, None)), len(a), a, b, a)
+        for value in operands(t):
+            run(expanded(kernel_of(name, t, None, Const(t, int(value)))), len(a), a, b, a)
     assert seen
 
 
@@ -169,6 +171,7 @@ def test_expansion_in_conditions_loops_and_functions(kernel, run):
 # --- what the target lacks ---
 
 POS = Pos("user.py", 12)
+N, X = ir.Scalar(i32, "n"), ir.Array("x", f32, 1)
 
 
 def limited(*, dtypes=("bool", "i32", "u32", "f32"), atomics=()):
@@ -179,16 +182,16 @@ def limited(*, dtypes=("bool", "i32", "u32", "f32"), atomics=()):
     ("statement", "what"),
     [
         (ir.Let(ir.Value(f64, "v"), Const(f64, 1.0), pos=POS), "f64 (v)"),
-        (ir.Let(ir.Value(i32, "v"), op("cast", op("cast", ir.Scalar(i32, "n"), to=i64), to=i32), pos=POS), "i64 (cast)"),
+        (ir.Let(ir.Value(i32, "v"), op("cast", op("cast", N, to=i64), to=i32), pos=POS), "i64 (cast)"),
         (ir.Let(ir.Value(bool_, "v"), op("isnan", op("cast", ir.Scalar(i32, "n"), to=f16), pos=POS)), "f16 (cast)"),
         (ir.Declare(ir.Local(f16, "l"), pos=POS), "f16 (l)"),
         (ir.Store(ir.Array("h", f16, 1), (Const(i32, 0),), Const(f16, 1.0), pos=POS), "f16 (an element of h)"),
-        (ir.Atomic(None, "atomic_max", ir.Array("x", f32, 1), (Const(i32, 0),), (Const(f32, 1.0),), pos=POS), "atomic_max on f32"),
+        (ir.Atomic(None, "atomic_max", X, (Const(i32, 0),), (Const(f32, 1.0),), pos=POS), "atomic_max on f32"),
     ],
 )  # fmt: skip
 def test_what_the_target_lacks_is_refused(statement, what):
     """Naming what it is, the kernel, the user's line, the target, and what it has."""
-    params = (ir.Scalar(i32, "n"), ir.Array("h", f16, 1), ir.Array("x", f32, 1))
+    params = (N, ir.Array("h", f16, 1), X)
     kernel = Kernel("k", params, (1, 1, 1), i32, (), Block((statement,)), bounds="unchecked")
     verify(kernel)
     with pytest.raises(UnsupportedInstruction) as caught:

@@ -251,5 +251,10 @@ def test_uniform_values_are_the_same_in_all_threads(seed, step, random_kernel, r
 
 def test_the_random_kernels_have_uniform_locals(random_kernel):
     """So that the test above can fail."""
-    found = [analyse(k).expr(s.local) for k in map(random_kernel, range(300, 320)) for s in ir.walk(k.body) if isinstance(s, ir.Assign)]
+    found = [
+        analyse(k).expr(s.local)
+        for k in map(random_kernel, range(300, 320))
+        for s in ir.walk(k.body)
+        if isinstance(s, ir.Assign)
+    ]
     assert 30 < sum(found) < len(found) - 30

@@ -161,7 +161,9 @@ class _Finder:
             return _Span("0", str(size - 1), known)
         block = self.widened(e, self.scope.indices[f"block_idx_{axis}"])
         low = w.op(f"mul nuw nsw i64 {block}, {size}")
-        return _Span(low, w.op(f"add nuw nsw i64 {low}, {size - 1}"), known)
+        row = self.scope.merged if axis == "x" else None
+        past = w.op(f"add nuw nsw i64 {low}, {size if row is None else row.threads}")
+        return _Span(low, w.op(f"sub nuw nsw i64 {past}, 1"), known)
 
     def combined(self, e: Apply, args: list[_Span]) -> _Span | None:
         """The span of an op that grows or falls with each operand."""

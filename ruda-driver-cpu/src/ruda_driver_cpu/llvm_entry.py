@@ -8,12 +8,13 @@ set. A chunk of 0 means that this call runs all blocks alone.
 from __future__ import annotations
 
 from ruda.contract import ArgumentLayout
-from ruda.ir import DeclareArray, Kernel, Local, LocalArray, walk
+from ruda.ir import Apply, DeclareArray, Expr, Kernel, Local, LocalArray, walk
+from ruda.passes.context import expressions
 from ruda.passes.regions import Once, ThreadLoop, walk_regions
-from ruda.passes.split import split
+from ruda.passes.split import Split, split
 from ruda.types import bool_
 from ruda_driver_cpu.llvm_regions import Regions
-from ruda_driver_cpu.llvm_scope import Place, Scope, array_bytes, array_type
+from ruda_driver_cpu.llvm_scope import Place, Row, Scope, array_bytes, array_type
 from ruda_driver_cpu.llvm_statements import Statements
 from ruda_driver_cpu.llvm_writer import Module, Writer, reg
 
@@ -25,6 +26,9 @@ CHUNK, CANCEL, NEXT, CONTROL_BYTES = 0, 8, 64, 128
 
 #: Bytes of a thread's local arrays that stay on the stack, where LLVM can make registers of them.
 STACK = 64 << 10
+
+#: Threads in x of the blocks that may run as one.
+ROW = 4096
 
 _ALIGNMENT = 64
 
@@ -40,6 +44,9 @@ class Entry:
         self.context: dict[Local, Place] = {}
         self.scratch = 0
         self.grid = ("%gx", "%gy", "%gz")
+        self.merges = _merges(kernel, self.split)
+        self.widest = max(1, ROW // kernel.block_dim[0])
+        self.limit = self.writer.slot("i64")
         self.position = tuple(self.writer.slot("i64") for _ in range(4))  # block number, x, y, z
 
     def write(self) -> str:
@@ -50,7 +57,7 @@ class Entry:
         total = self.blocks()
         cancel = w.op(f"getelementptr inbounds i8, ptr %control, i64 {CANCEL}")
         begin, end, alone = self.take(total, cancel)
-        self.coordinates(begin)
+        self.coordinates(begin, end)
         statements = Statements(self.scope, cancel, "exit", {f.name: f for f in self.kernel.functions})
         Regions(self.kernel, statements, self.context).write(self.split.regions)
         self.advance(end, alone)
@@ -133,23 +140,41 @@ class Entry:
         begin = w.op(f"phi i64 [ 0, %entry ], [ {first}, %more ]")
         return begin, w.op(f"phi i64 [ {total}, %entry ], [ {last}, %more ]"), alone
 
-    def coordinates(self, begin: str) -> None:
+    def coordinates(self, begin: str, end: str) -> None:
         """Begin the loop over blocks."""
         w, (gx, gy, _) = self.writer, self.grid
         row = w.op(f"udiv i64 {begin}, {gx}")
         parts = (begin, w.op(f"urem i64 {begin}, {gx}"), w.op(f"urem i64 {row}, {gy}"), w.op(f"udiv i64 {row}, {gy}"))
         for slot, part in zip(self.position, parts, strict=True):
             w.do(f"store i64 {part}, ptr {slot}")
+        if self.merges:
+            w.do(f"store i64 {self.widest}, ptr {self.limit}")
         w.jump("block")
         w.place("block")
         for axis, slot in zip("xyz", self.position[1:], strict=True):
             here = w.op(f"load i64, ptr {slot}")
             self.scope.indices[f"block_idx_{axis}"] = self.scope.as_index(here, self.kernel.index)
+        if self.merges:
+            self.scope.merged = self.row(end)
+
+    def row(self, end: str) -> Row:
+        """Take blocks to the end of the row, of the range, or up to the limit."""
+        w, (block, x, _, _) = self.writer, self.position
+        left = w.op(f"sub nuw nsw i64 {end}, {w.op(f'load i64, ptr {block}')}")
+        in_row = w.op(f"sub nuw nsw i64 {self.grid[0]}, {w.op(f'load i64, ptr {x}')}")
+        blocks = w.op(f"load i64, ptr {self.limit}")
+        for most in (left, in_row):
+            blocks = w.call("llvm.umin.i64", "i64", ("i64", blocks), ("i64", most))
+        threads = w.op(f"mul nuw nsw i64 {blocks}, {self.kernel.block_dim[0]}")
+        return Row(blocks, threads, self.limit, "block")
 
     def advance(self, end: str, alone: str) -> None:
         """Go on to the next block, x fastest; after the last, take more."""
         w, (block, x, y, z), (gx, gy, _) = self.writer, self.position, self.grid
-        up = [w.op(f"add nuw nsw i64 {w.op(f'load i64, ptr {s}')}, 1") for s in (x, y, z)]
+        taken = "1" if self.scope.merged is None else self.scope.merged.blocks
+        if self.merges:
+            w.do(f"store i64 {self.widest}, ptr {self.limit}")
+        up = [w.op(f"add nuw nsw i64 {w.op(f'load i64, ptr {s}')}, {n}") for s, n in ((x, taken), (y, 1), (z, 1))]
         row_ends = w.op(f"icmp eq i64 {up[0]}, {gx}")
         w.do(f"store i64 {w.select(row_ends, 'i64', '0', up[0])}, ptr {x}")
         w.branch(row_ends, "row", "following")
@@ -161,8 +186,19 @@ class Entry:
         w.do(f"store i64 {up[2]}, ptr {z}")
         w.jump("following")
         w.place("following")
-        number = w.op(f"add nuw nsw i64 {w.op(f'load i64, ptr {block}')}, 1")
+        number = w.op(f"add nuw nsw i64 {w.op(f'load i64, ptr {block}')}, {taken}")
         w.do(f"store i64 {number}, ptr {block}")
         w.branch(w.op(f"icmp ult i64 {number}, {end}"), "block", "done")
         w.place("done")
         w.branch(alone, "exit", "take")
+
+
+def _merges(kernel: Kernel, regions: Split) -> bool:
+    """Whether blocks side by side may run as one: no barrier, no shared memory, no place in the block or grid in x."""
+
+    def tells(expr: Expr) -> bool:
+        return isinstance(expr, Apply) and (expr.op in ("thread_idx_x", "block_idx_x") or any(map(tells, expr.args)))
+
+    if len(regions.regions) != 1 or kernel.shared:
+        return False
+    return not any(tells(e) for s in walk(kernel.body) for e in expressions(s))

@@ -37,6 +37,21 @@ def _intrinsic(name: str) -> Row:
     return _wide(lambda w, t, a: intrinsic(name, w, t, a))
 
 
+def _number(name: str) -> Row:
+    """The number beside a NaN, else ``name``, which propagates NaN.
+
+    Not ``minimumnum``: LLVM 22 gives NaN for it on AVX-512 where it can prove that only one operand may be NaN.
+    """
+
+    def row(w: Writer, t: ScalarType, a: list[str]) -> str:
+        first, second = (
+            w.select(w.op(f"fcmp uno {reg(t)} {x}, {x}"), reg(t), other, x) for x, other in (a, reversed(a))
+        )
+        return intrinsic(name, w, t, [first, second])
+
+    return _wide(row)
+
+
 def _compare(condition: str) -> Row:
     return _wide(lambda w, t, a: w.op(f"fcmp {condition} {reg(t)} {a[0]}, {a[-1]}"), result=False)
 
@@ -98,8 +113,8 @@ ROWS: dict[str, Row] = {
     "div": _instruction("fdiv"),
     "neg": _wide(lambda w, t, a: w.op(f"fneg {reg(t)} {a[0]}")),
     "abs": _intrinsic("fabs"),
-    "min": _intrinsic("minimumnum"),
-    "max": _intrinsic("maximumnum"),
+    "min": _number("minimum"),
+    "max": _number("maximum"),
     "minimum": _intrinsic("minimum"),
     "maximum": _intrinsic("maximum"),
     "eq": _compare("oeq"),

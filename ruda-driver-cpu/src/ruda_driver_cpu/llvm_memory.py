@@ -80,8 +80,10 @@ class Access:
         if guard is None or self.scope.assumed.conditions.get(guard):
             return access()
         w = self.scope.writer
-        cond, inside, after = self.scope.eval(guard), w.name("in"), w.name("out")
-        before = w.block
+        cond = self.scope.eval(guard)
+        if cond == "true":
+            return access()
+        inside, after, before = w.name("in"), w.name("out"), w.block
         w.branch(cond, inside, after)
         w.place(inside)
         value = access()

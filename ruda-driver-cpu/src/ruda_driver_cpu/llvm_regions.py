@@ -3,7 +3,7 @@
 LLVM vectorises the innermost of these loops. Threads between two barriers are
 not ordered, so each loop's accesses form an access group that the loop
 declares free of dependences between its rounds (``llvm.loop.parallel_accesses``),
-except around atomics.
+except where :func:`is_ordered` says that the order inside one round matters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from ruda.ir import Atomic, Expr, Kernel, Local, walk
+from ruda.ir import Atomic, Block, Expr, Kernel, Load, Local, Store, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
@@ -126,6 +126,14 @@ class Regions:
         scope.assumed = Assumptions()
         w.jump(after)
         w.place(edge)
+        if (row := scope.merged) is not None:
+            # Most blocks of the row may be inside all the same: take them one by one.
+            single, several = w.name("single"), w.name("several")
+            w.branch(w.op(f"icmp eq i64 {row.blocks}, 1"), single, several)
+            w.place(several)
+            w.do(f"store i64 1, ptr {row.limit}")
+            w.jump(row.again)
+            w.place(single)
         self.loops(region)
         w.jump(after)
         w.place(after)
@@ -133,15 +141,19 @@ class Regions:
     def loops(self, region: ThreadLoop) -> None:
         """One loop an axis, z outermost; axes of one thread have none."""
         w, indices = self.statements.scope.writer, self.statements.scope.indices
-        group = "" if any(isinstance(s, Atomic) for s in walk(region.body)) else w.module.meta("distinct !{}")
-        innermost = next((axis for axis, size in zip("xyz", self.kernel.block_dim, strict=True) if size > 1), "")
+        group = "" if is_ordered(region.body) else w.module.meta("distinct !{}")
+        row, index = self.statements.scope.merged, self.kernel.index
+        rounds: dict[str, int | str] = dict(zip("xyz", self.kernel.block_dim, strict=True))
+        if row is not None:
+            rounds["x"] = self.statements.scope.as_index(row.threads, index)
+        innermost = next((axis for axis, count in rounds.items() if count != 1), "")
         linear = "0"
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
                 here = "0"
-                if size > 1:
-                    meta = self.loop_meta(group, whole=axis == innermost and size >= WHOLE)
-                    repeat = w.repeat(size, type=reg(self.kernel.index), hint=f"threads.{axis}", meta=meta)
+                if rounds[axis] != 1:
+                    meta = self.loop_meta(group, whole=axis == innermost and (row is not None or size >= WHOLE))
+                    repeat = w.repeat(rounds[axis], type=reg(index), hint=f"threads.{axis}", meta=meta)
                     here = loops.enter_context(repeat)
                 indices[f"thread_idx_{axis}"] = here
                 linear = self.flatten(linear, here, size)
@@ -201,3 +213,29 @@ class Regions:
             if mem(local.type) != reg(local.type):
                 value = w.op(f"zext i1 {value} to i8")
             w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")
+
+
+def is_ordered(body: Block) -> bool:
+    """Whether LLVM must work out the dependences of a loop with this body by itself.
+
+    Of a loop that is declared free of them, its vectoriser also merges accesses inside a round: loads of one array
+    at constant distances move up to the first of them, stores move down to the last, past all that lies between.
+    """
+    seen: list[Load | Store] = []
+    for statement in walk(body):
+        if isinstance(statement, Atomic):
+            return True
+        if isinstance(statement, Load | Store):
+            between = _since_twin(seen, statement)
+            if between and (isinstance(statement, Store) or any(isinstance(s, Store) for s in between)):
+                return True
+            seen.append(statement)
+    return False
+
+
+def _since_twin(seen: list[Load | Store], statement: Load | Store) -> list[Load | Store]:
+    """The accesses after the last one of the same kind to the same memory; none where there is no such access."""
+    for number in range(len(seen) - 1, -1, -1):
+        if seen[number].memory == statement.memory and type(seen[number]) is type(statement):
+            return seen[number + 1 :]
+    return []

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from ruda.errors import UnsupportedInstruction
 from ruda.ir import Apply, Const, Expr, Extent, Kernel, Local, LocalArray, Scalar, SharedArray, Stride, Value
-from ruda.types import ScalarType
+from ruda.types import ScalarType, bool_
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_convert import bitcast, cast
 from ruda_driver_cpu.llvm_floats import ROWS as FLOATS
@@ -57,6 +57,23 @@ def array_type(array: SharedArray | LocalArray) -> str:
     return f"[{prod(array.shape)} x {mem(array.elem)}]"
 
 
+@dataclass(frozen=True)
+class Row:
+    """Blocks side by side in x that run as one wide block: nothing in the kernel tells one from another.
+
+    Attributes:
+        blocks: how many there are, as i64.
+        threads: their threads in x, as i64.
+        limit: the slot of the most blocks to take together.
+        again: the label that takes blocks anew.
+    """
+
+    blocks: str
+    threads: str
+    limit: str
+    again: str
+
+
 @dataclass
 class Scope:
     """The meaning of names while one function is written.
@@ -70,6 +87,7 @@ class Scope:
         places: memories by name.
         ranges: what is known of integer values.
         assumed: what holds in the loop over threads being written.
+        merged: the blocks that run as one, or None where each runs by itself.
     """
 
     writer: Writer
@@ -84,6 +102,7 @@ class Scope:
     places: dict[str, Place] = field(default_factory=dict)
     ranges: dict[Value, Range] = field(default_factory=dict)
     assumed: Assumptions = field(default_factory=Assumptions)
+    merged: Row | None = None
 
     def slot(self, local: Local) -> str:
         """The stack memory of ``local``."""
@@ -130,10 +149,21 @@ class Scope:
         args, known = zip(*map(self.evaluate, expr.args), strict=True) if expr.args else ((), ())
         operand = expr.args[-1].type if expr.args else expr.type
         numbers = [r for r in known if r is not None]  # without a select's condition
+        settled = self.settled(expr, list(args), numbers)
+        if settled:
+            return settled, None
         exact = ranges.apply(expr.op, expr.type, numbers) if expr.type.is_int else None
         proven = exact is not None and ranges.within(exact, expr.type)
         text = self.row(expr, operand, list(args), exact if proven else None)
         return text, (exact if proven else ranges.whole(expr.type)) if expr.type.is_int else None
+
+    def settled(self, expr: Apply, args: list[str], known: list[Range]) -> str:
+        """A comparison that the ranges decide, and what ``and`` makes of it; "" for anything else."""
+        if expr.op == "and" and expr.type == bool_ and "true" in args:
+            return args[1] if args[0] == "true" else args[0]
+        if expr.type == bool_ and len(known) == 2 and (result := ranges.compare(expr.op, *known)) is not None:
+            return "true" if result else "false"
+        return ""
 
     def row(self, expr: Apply, operand: ScalarType, args: list[str], exact: Range | None) -> str:
         w = self.writer

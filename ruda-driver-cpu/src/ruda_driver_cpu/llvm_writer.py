@@ -126,7 +126,7 @@ class Writer:
         return self.op(f"select i1 {cond}, {type} {a}, {type} {b}")
 
     @contextmanager
-    def repeat(self, rounds: int, *, type: str = "i64", hint: str = "repeat", meta: str = "") -> Iterator[str]:
+    def repeat(self, rounds: int | str, *, type: str = "i64", hint: str = "repeat", meta: str = "") -> Iterator[str]:
         """Run what is written inside ``rounds`` (at least 1) times; gives the round's number, of ``type``."""
         head, after, slot = self.name(hint), self.name("after"), self.slot(type)
         self.do(f"store {type} 0, ptr {slot}")

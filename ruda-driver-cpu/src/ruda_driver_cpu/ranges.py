@@ -77,6 +77,18 @@ def apply(op: str, type: ScalarType, args: list[Range]) -> Range | None:
     return None
 
 
+def compare(op: str, a: Range, b: Range) -> bool | None:
+    """The result of an integer comparison, where the ranges decide it."""
+    match op:
+        case "lt":
+            return True if a[1] < b[0] else False if a[0] >= b[1] else None
+        case "le":
+            return True if a[1] <= b[0] else False if a[0] > b[1] else None
+        case "gt" | "ge":
+            return compare("lt" if op == "gt" else "le", b, a)
+    return None
+
+
 def counted(start: Range, step: Range, count: Range) -> Range:
     """The values of a For that runs at most ``count[1]`` rounds."""
     rounds = max(count[1] - 1, 0)

@@ -69,20 +69,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes ``client`` once a driver."""
-    if "client" in metafunc.fixturenames:
+    if "driver_name" in metafunc.fixturenames:
         installed = dict.fromkeys(report.name for report in registry.drivers())
         named = metafunc.config.getoption("--driver")
-        metafunc.parametrize("client", named or list(installed), indirect=True, scope="session")
+        metafunc.parametrize("driver_name", named or list(installed), scope="session")
 
 
 @pytest.fixture(scope="session")
-def client(request: pytest.FixtureRequest) -> ComputeClient:
-    """The client of the driver under test."""
-    name: str = request.param
+def client(driver_name: str) -> ComputeClient:
+    """The client of the driver under test, whose name is the fixture ``driver_name``."""
     try:
-        return registry.client(name)
+        return registry.client(driver_name)
     except RudaError as error:
-        pytest.skip(f"absent: {name}: {error}")
+        pytest.skip(f"absent: {driver_name}: {error}")
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,9 @@ class Server(ABC):
         """Copy ``len(out)`` bytes to the host; must wait for earlier work on ``stream``."""
 
     @abstractmethod
-    def copy(self, dst: Allocation, dst_offset: int, src: Allocation, src_offset: int, nbytes: int, stream: int) -> None:
+    def copy(
+        self, dst: Allocation, dst_offset: int, src: Allocation, src_offset: int, nbytes: int, stream: int
+    ) -> None:
         """Copy within the device. The ranges do not overlap."""
 
     @abstractmethod

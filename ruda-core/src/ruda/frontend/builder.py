@@ -51,6 +51,9 @@ class Builder:
         loops: the IR loops that are open in the blocks, innermost last.
         python_loops: the Python loops of the present function, innermost last.
         calls: the device functions that are being inlined, innermost last.
+        shared: the shared arrays, by the place in the text that declares them.
+        open_arrays: the block in which each local array is declared, by its name.
+        target: the name that the value being built is assigned to, if any; arrays are named after it.
         failure: the first error of this run.
     """
 

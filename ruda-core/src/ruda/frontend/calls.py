@@ -16,7 +16,6 @@ from ruda.errors import KernelTypeError
 from ruda.frontend.builder import handles
 from ruda.frontend.device import DeviceFunction
 from ruda.frontend.inline import inline
-from ruda.frontend.source import KernelSource
 from ruda.frontend.values import NONE, Static, Value, describe, name_of
 from ruda.types import ScalarType, as_type
 
@@ -96,7 +95,7 @@ def call(b: Builder, node: ast.Call) -> Value:
 
 
 def _advice(function: object) -> str | None:
-    if isinstance(getattr(function, "source", None), KernelSource):
+    if hasattr(function, "forall"):
         return "a kernel is launched from the host; move the code into a function decorated with @dsl.func"
     if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != "numpy":
         return f"decorate {function.__name__} with @dsl.func"

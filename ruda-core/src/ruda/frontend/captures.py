@@ -12,6 +12,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -55,8 +56,7 @@ def _getter(function: FunctionType, name: str) -> Callable[[], object]:
                 return MISSING
 
         return get_cell
-    namespace = function.__globals__
-    return lambda: namespace.get(name, MISSING)
+    return partial(function.__globals__.get, name, MISSING)
 
 
 @dataclass(frozen=True)

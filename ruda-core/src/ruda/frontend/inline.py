@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 class Inlined:
     """A function that is being inlined, called at ``pos``.
 
-    ``direct`` is its only return where that is its last statement: what it returns is ``result``. Otherwise the
-    returns assign a variable and leave ``loop``.
+    The first return that is met in ``body`` itself, outside of branches and loops, gives ``result`` as it is. Before
+    that, returns assign a variable. All leave ``loop``.
     """
 
     source: KernelSource
     pos: ir.Pos
     loop: IrLoop
-    direct: ast.Return | None
+    body: list[ir.Statement]
     result: Value = NONE
 
 
@@ -58,14 +58,12 @@ def inline(
             KernelSyntaxError, f"recursion: {cycle}", pos, "write a loop, with a dsl.local array as the stack"
         )
     bound = _bind(b, source, pos, args, keywords)
-    returns = _returns(b, source)
-    last = source.tree.body[-1]
-    direct = last if isinstance(last, ast.Return) and len(returns) == 1 else None
+    _check_returns(b, source)
     caller, loops = b.scope, b.python_loops
     here = (node.lineno, node.col_offset)
     key, site = (*caller.key, *here, *caller.rounds), (*caller.site, *here)
     with ir_loop(b) as loop, b.block() as body:
-        call = Inlined(source, pos, loop, direct)
+        call = Inlined(source, pos, loop, body)
         b.calls.append(call)
         b.scope, b.python_loops = Scope(source, source.names, key, site), []
         try:
@@ -101,14 +99,13 @@ def _locals(value: Value) -> Iterator[ir.Local]:
                 yield from locals_in(expr)
 
 
-def _returns(b: Builder, source: KernelSource) -> list[ast.Return]:
-    """The returns of a function, all with a value or all without."""
+def _check_returns(b: Builder, source: KernelSource) -> None:
+    """Refuse returns of which some have a value and some have none."""
     found = [n for n in ast.walk(source.tree) if isinstance(n, ast.Return)]
     bare = [n for n in found if gives_nothing(n)]
     if bare and len(bare) < len(found):
         what = f"{source.name} returns a value elsewhere and nothing here"
         raise b.error(KernelTypeError, what, source.pos(bare[0]), "return a value everywhere")
-    return found
 
 
 def _bind(

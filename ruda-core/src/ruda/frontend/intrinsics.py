@@ -152,8 +152,12 @@ def _bitcast(b: Builder, made: Call, x: Value, dtype: Value) -> Value:
 
 
 def _dtype(b: Builder, value: Value, pos: ir.Pos) -> ScalarType:
+    if not isinstance(value, Static):
+        raise b.error(
+            KernelTypeError, f"{describe(value)} is not a dtype", pos, "write a dtype such as dsl.f32 or a.dtype"
+        )
     try:
-        return as_type(b.static(value))
+        return as_type(value.value)
     except DtypeError as error:
         raise b.error(KernelTypeError, str(error), pos, "write a dtype such as dsl.f32 or a.dtype") from None
 

@@ -68,9 +68,7 @@ def captured(b: Builder, value: object, name: str, pos: ir.Pos) -> Static:
         kind = type(value).__name__
         hint = f"make it a tuple: {name} = tuple(...)" if kind != "dict" else "use separate names, or a tuple"
         raise b.error(KernelTypeError, f"{name} is a {kind}, which can change after the kernel is compiled", pos, hint)
-    if not isinstance(value, type | ModuleType | np.generic) and (
-        hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
-    ):
+    if not isinstance(value, type | ModuleType | np.generic) and hasattr(value, "shape") and hasattr(value, "dtype"):
         raise b.error(
             KernelTypeError, f"{name} is an array, which a kernel cannot capture", pos, "pass it as an argument"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,6 +58,7 @@ class KernelSource:
         syntax.check(self)
         self.params = tuple(self._parameters())
         self.names = Names.of(self.tree)
+        self._collected: tuple[tuple[Callable[[], object], ...], tuple[object, ...]] | None = None
         text = "\n".join(self._lines[self.tree.lineno - self.line :])
         signature = "; ".join(f"{p.name}: {p.annotation} = {captures.stable(p.default)}" for p in self.params)
         self.digest = hashlib.sha256(f"{self.name}({signature})\n{text}".encode()).hexdigest()
@@ -116,19 +118,24 @@ class KernelSource:
         They are the objects themselves: two calls that give the same objects found nothing changed. Kept cheap,
         since every launch asks; ``()`` where there are none.
         """
-        return self._captures(frozenset())
+        if self._collected is not None:
+            getters, before = self._collected
+            found = tuple([get() for get in getters])
+            if all(map(operator.is_, found, before)):
+                return found
+        # First, or what changed may be a device function, which captures other names.
+        getters = tuple([get for source in self._sources() for get in source.reached.getters])
+        found = tuple([get() for get in getters])
+        self._collected = getters, found
+        return found
 
-    def _captures(self, seen: frozenset[int]) -> tuple[object, ...]:
-        if not self.reached.getters:
-            return ()
-        found = tuple([get() for get in self.reached.getters])
-        more: tuple[object, ...] = ()
-        seen = seen | {id(self)}
-        for value in found:
-            for function in _functions(value):
-                if id(function) not in seen:
-                    more += function._captures(seen)
-        return found + more
+    def _sources(self) -> list[KernelSource]:
+        """The source itself and those of all device functions that it reaches now."""
+        found = [self]
+        for source in found:
+            for get in source.reached.getters:
+                found.extend(f for f in _functions(get()) if all(f is not known for known in found))
+        return found
 
     def identity(self) -> str:
         """A digest of this source, of all functions that it reaches and of the captured values.
@@ -136,18 +143,10 @@ class KernelSource:
         It is the same in every process.
         """
         digest = hashlib.sha256()
-        pending: list[KernelSource] = [self]
-        done: set[int] = set()
-        while pending:
-            source = pending.pop()
-            if id(source) in done:
-                continue
-            done.add(id(source))
+        for source in self._sources():
             digest.update(f"source {source.digest}\n".encode())
             for path, get in zip(source.reached.paths, source.reached.getters, strict=True):
-                value = get()
-                digest.update(f"{'.'.join(path)} = {captures.stable(value)}\n".encode())
-                pending.extend(_functions(value))
+                digest.update(f"{'.'.join(path)} = {captures.stable(get())}\n".encode())
         return digest.hexdigest()
 
 

@@ -171,10 +171,10 @@ def return_statement(b: Builder, node: ast.Return) -> None:
     call = b.calls[-1]
     if node.value is not None and not gives_nothing(node):
         value = b.value(node.value)
-        if call.direct is node:
+        if b.blocks[-1] is call.body and RESULT not in b.scope.slots:
             call.result = value
-            return
-        b.scope.assign(b, RESULT, value, pos)
+        else:
+            b.scope.assign(b, RESULT, value, pos)
     leave(b, call.loop, pos)
 
 

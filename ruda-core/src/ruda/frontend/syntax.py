@@ -42,7 +42,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.List: ("list", "write a tuple (...), or dsl.local(shape, dtype) for an array of the thread"),
     ast.Set: ("set", "write a tuple (...)"),
     ast.Dict: ("dict", "write tuples or separate names"),
-    ast.NamedExpr: ("the operator :=", "assign in a statement of its own"),
+    ast.NamedExpr: ("operator :=", "assign in a statement of its own"),
     ast.Match: ("match", "write if and elif"),
     ast.JoinedStr: ("f-string", "format on the host"),
     ast.Slice: ("slice", "take the view on the host, a[lo:hi], and pass it; a[i] is a row in a kernel too"),

@@ -95,7 +95,7 @@ class Variables:
         mixed = {_kind(old), _kind(new)}
         joined = combine(old, new)
         if joined is None or mixed == {"int", "float"} or mixed == {"bool", "float"}:
-            other, where = self._other(variable, new, old)
+            other, where = variable.origin.get(_kind(old)) or next(iter(variable.origin.values()))
             cast = new if new.scalar.is_float else other
             target = cast.scalar if mixed != {"int"} else old.scalar
             raise b.error(
@@ -105,13 +105,6 @@ class Variables:
                 f"cast one of the values, for instance dsl.{target}(...), or use two names",
             )
         return joined
-
-    @staticmethod
-    def _other(variable: Variable, new: Type, old: Type) -> tuple[Type, ir.Pos]:
-        for kind, (type, pos) in variable.origin.items():
-            if kind != _kind(new):
-                return type, pos
-        return next((o for o in variable.origin.values() if o[0] == old), next(iter(variable.origin.values())))
 
 
 def _kind(type: Type) -> str:

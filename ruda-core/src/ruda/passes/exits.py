@@ -1,20 +1,19 @@
-"""Return, Break and Continue as flags, where a barrier is inside or after.
+"""Return, Break and Continue as flags, in kernels with barriers.
 
 All threads must walk past a barrier together, so a thread that leaves early
 raises a flag instead, and the statements between it and the place it leaves
-for are guarded. The shape of the result:
+for are guarded. The shape of a kernel with a barrier afterwards:
 
-* ``$returned``, one bool local declared at the top of the kernel, says that
-  this thread has returned. What follows a possible return stands in
-  ``If(not $returned)``. Of the conditions around a barrier it is the only one
-  that may rightly differ between threads, since threads that returned do not
-  count.
-* A loop whose body contains a barrier has no Continue and no Return. It has
-  Breaks only as ``If(cond, Block((Break(),)), Block())`` directly among its
-  body's statements; a loop that has these alone keeps its form.
-* A loop without a barrier keeps Break and Continue. A Return in it, if a
-  barrier may run later, becomes ``$returned = true; break``.
-* A Return after which no barrier can run stays a Return, wherever it is.
+* There is no Return. ``$returned``, one bool local declared among the body's
+  own statements before the first that may raise it, says that this thread has
+  returned. What follows a possible return stands in ``If(not $returned)``. Of
+  the conditions around a barrier it is the only one that may rightly differ
+  between threads, since threads that returned do not count.
+* A loop whose body contains a barrier has no Continue. It has Breaks only as
+  ``If(cond, Block((Break(),)), Block())`` directly among its body's
+  statements; a loop that has these alone keeps its form.
+* A loop without a barrier keeps Break and Continue. A Return in it becomes
+  ``$returned = true; break``.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from dataclasses import dataclass, replace
 
 from ruda.ir.nodes import (
     Assign,
-    Barrier,
     Block,
     Break,
     Continue,
@@ -37,7 +35,6 @@ from ruda.ir.nodes import (
     Pos,
     Return,
     Statement,
-    blocks,
     walk,
 )
 from ruda.passes.rewrite import FALSE, TRUE, Names, chain, op
@@ -75,12 +72,10 @@ class _Place:
     Attributes:
         loop: the innermost loop around it.
         top: it is that loop's body, and may be left by ``If(cond, Break)``.
-        after: a barrier may run after it.
     """
 
     loop: _Loop | None = None
     top: bool = False
-    after: bool = False
 
 
 _Lowered = tuple[list[Statement], list[Local]]
@@ -92,18 +87,20 @@ class _Exits:
     def __init__(self, body: Block) -> None:
         self.body = body
         self.names = Names(body)
-        self.used = False
+        self.returns = False
 
     def run(self) -> Block:
         out, _ = self.block(self.body.statements, _Place())
-        return Block((Declare(RETURNED, FALSE), *out)) if self.used else Block(tuple(out))
+        if self.returns:
+            first = next(i for i, s in enumerate(out) if RETURNED in _assigned(s))
+            out.insert(first, Declare(RETURNED, FALSE, pos=out[first].pos))
+        return Block(tuple(out))
 
     def block(self, statements: Sequence[Statement], place: _Place) -> _Lowered:
         out: list[Statement] = []
-        barrier = max((i for i, s in enumerate(statements) if _has_barrier(s)), default=-1)
         for i, statement in enumerate(statements):
             rest = statements[i + 1 :]
-            new, up = self.statement(statement, replace(place, after=place.after or i < barrier))
+            new, up = self.statement(statement, place)
             out += new
             if isinstance(statement, Return | Break | Continue):
                 return out, up  # what follows never runs
@@ -145,9 +142,7 @@ class _Exits:
         return [statement], []
 
     def leave(self, statement: Return, place: _Place) -> _Lowered:
-        if not place.after:
-            return [statement], []
-        self.used = True
+        self.returns = True
         raised = Assign(RETURNED, TRUE, pos=statement.pos)
         if place.loop is None:
             return [raised], [RETURNED]
@@ -161,7 +156,7 @@ class _Exits:
             out, loop = self.barrier_loop(statement)
         else:
             loop = _Loop()
-            body, _ = self.block(statement.body.statements, _Place(loop, after=place.after))
+            body, _ = self.block(statement.body.statements, _Place(loop))
             out = [replace(statement, body=Block(tuple(body)))]
         if not loop.returns:
             return out, []
@@ -176,9 +171,9 @@ class _Exits:
         pos = statement.pos
         broke, skipped = Local(bool_, self.names.fresh("$broke")), Local(bool_, self.names.fresh("$skipped"))
         loop = _Loop(broke, skipped)
-        body, up = self.block(statement.body.statements, _Place(loop, top=True, after=True))
+        body, up = self.block(statement.body.statements, _Place(loop, top=True))
         self.escape(up, loop, body, pos)
-        assigned = {s.local for s in walk(Block(tuple(body))) if isinstance(s, Assign)}
+        assigned = _assigned(*body)
         if skipped in assigned:
             body.insert(0, Declare(skipped, FALSE, pos=pos))
         out: list[Statement] = [replace(statement, body=Block(tuple(body)))]
@@ -187,8 +182,9 @@ class _Exits:
         return out, loop
 
 
-def _has_barrier(statement: Statement) -> bool:
-    return isinstance(statement, Barrier) or any(b.contains_barrier for b in blocks(statement))
+def _assigned(*statements: Statement) -> set[Local]:
+    """The locals that ``statements``, and those nested in them, assign."""
+    return {s.local for s in walk(Block(statements)) if isinstance(s, Assign)}
 
 
 def _union(a: list[Local], b: list[Local]) -> list[Local]:

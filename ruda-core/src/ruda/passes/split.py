@@ -23,7 +23,7 @@ al., "pocl: A Performance-Portable OpenCL Implementation", 2015).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from ruda.ir.nodes import (
@@ -46,7 +46,6 @@ from ruda.ir.nodes import (
     Local,
     LocalArray,
     Loop,
-    Return,
     Statement,
     Store,
     Value,
@@ -55,7 +54,7 @@ from ruda.ir.nodes import (
 )
 from ruda.passes.context import place, reads
 from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Once, Region, ThreadLoop
-from ruda.passes.rewrite import FALSE, TRUE, Names, Rewriter, chain, op
+from ruda.passes.rewrite import FALSE, TRUE, Names, op
 from ruda.passes.uniform import Uniformity, analyse
 from ruda.types import bool_
 
@@ -78,17 +77,11 @@ def split(kernel: Kernel) -> Split:
 class _Splitter:
     def __init__(self, kernel: Kernel) -> None:
         self.names = Names(kernel.body)
-        self.live: Local | None = None
         self.body = kernel.body
-        uniform = analyse(kernel)
-        if _returns_between(kernel.body):
-            self.live = Local(bool_, self.names.fresh("$live"))
-            self.body = _Returns(self.live).kernel(kernel).body
-        self.block_names = _block_level(self.body, uniform, hoist_loads=self.live is None)
+        self.block_names = _block_level(self.body, analyse(kernel))
 
     def run(self) -> tuple[Region, ...]:
-        first = () if self.live is None else (ThreadLoop(Block((Declare(self.live, TRUE),))),)
-        return (*first, *self.block(self.body, None))
+        return self.block(self.body, None)
 
     def at_block_level(self, *exprs: Expr) -> bool:
         return all(_evaluable(e, self.block_names) for e in exprs)
@@ -106,7 +99,7 @@ class _Splitter:
 
     def block(self, block: Block, mask: Local | None, loop: bool = False) -> tuple[Region, ...]:
         """The regions of ``block``, run by the threads in ``mask``; ``loop``: it is the body of a loop of the block."""
-        run = _Run(chain("and", masks) if (masks := [m for m in (self.live, mask) if m is not None]) else None)
+        run = _Run(mask)
         for s in block:
             if isinstance(s, Barrier):
                 run.flush()
@@ -226,24 +219,6 @@ class _Run:
             self.out.append(Once(Block((s,))))
 
 
-class _Returns(Rewriter):
-    """Every Return also clears ``live``."""
-
-    def __init__(self, live: Local) -> None:
-        self.live = live
-
-    def statement(self, statement: Statement) -> Iterator[Statement]:
-        if isinstance(statement, Return):
-            yield Assign(self.live, FALSE, pos=statement.pos)
-        yield self.parts(statement)
-
-
-def _returns_between(body: Block) -> bool:
-    """Whether a thread may return in a region that is not the kernel's last."""
-    last = max(i for i, s in enumerate(body) if isinstance(s, Barrier) or any(b.contains_barrier for b in blocks(s)))
-    return any(isinstance(s, Return) for s in walk(Block(body.statements[: last + 1])))
-
-
 def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:
     """Whether ``expr`` has one value for the block, given that ``names`` do."""
     if isinstance(expr, Apply):
@@ -251,12 +226,11 @@ def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:
     return not isinstance(expr, Value | Local) or expr in names
 
 
-def _block_level(body: Block, uniform: Uniformity, hoist_loads: bool) -> frozenset[Value | Local]:
+def _block_level(body: Block, uniform: Uniformity) -> frozenset[Value | Local]:
     """The largest set of uniform names that are set outside barrier-free control, from each other alone.
 
     A masked region runs only where some thread is active, so what these names
-    are computed from is valid. Only a thread that returns within a region
-    breaks that: then ``hoist_loads`` is false, and loads without a guard stay with the threads.
+    are computed from is valid.
     """
     sources: dict[Value | Local, list[Expr]] = {}
     candidates: set[Value | Local] = set()
@@ -272,7 +246,7 @@ def _block_level(body: Block, uniform: Uniformity, hoist_loads: bool) -> frozens
             match s:
                 case Let():
                     define(s.value, s.expr)
-                case Load(memory=Array()) if hoist_loads or s.guard is not None:
+                case Load(memory=Array()):
                     define(s.value, *s.indices, s.guard)
                 case Call():
                     for value in s.values:

@@ -51,7 +51,8 @@ def _float_divmod(a: A, b: A) -> tuple[A, A]:
 def _quot(a: A, b: A) -> A:
     floor = np.floor_divide(a, b)
     inexact = (floor * b).astype(a.dtype) != a
-    return (floor + (inexact & ((a < 0) != (b < 0)))).astype(a.dtype)
+    quotient: A = floor + (inexact & ((a < 0) != (b < 0)))
+    return quotient.astype(a.dtype)
 
 
 def _pow_int(a: A, b: A) -> A:

@@ -42,7 +42,7 @@ def _clz(a: A) -> A:
 
 def _ctz(a: A) -> A:
     u = _unsigned(np.ascontiguousarray(a))
-    below = (u & (~u + u.dtype.type(1))) - u.dtype.type(1)  # ones below the lowest set bit; all ones for 0
+    below: A = (u & (~u + u.dtype.type(1))) - u.dtype.type(1)  # ones below the lowest set bit; all ones for 0
     return np.bitwise_count(below).astype(a.dtype)
 
 

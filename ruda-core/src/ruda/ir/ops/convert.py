@@ -18,7 +18,7 @@ SECTION = "convert"
 def _cast(a: A, to: ScalarType) -> A:
     """Float to int saturates and NaN gives 0; ints truncate bits; anything to bool is ``!= 0``."""
     if to.kind == "bool":
-        return a != 0
+        return np.not_equal(a, 0)
     if to.is_float:
         return convert(a, to.dtype)
     if a.dtype.kind in "biu":

@@ -1,0 +1,416 @@
+"""Control flow is Python's: each function runs as Python and as a kernel of one thread, on the same arrays."""
+
+import numpy as np
+import pytest
+
+from ruda import dsl, ir
+
+SIZE = 23
+
+
+def for_with_step(x, out):
+    k = 0
+    for i in range(20, 2, -3):
+        out[k] = i
+        k += 1
+    for i in range(x[0], x[1], x[2]):
+        out[k] = i
+        k += 1
+    out[22] = k
+
+
+def run_time_steps(x, out):
+    n = 0
+    for step in range(-3, 4):
+        if step != 0:
+            for i in range(x[3], x[4], step):
+                n = (n * 3 + i) % 1009
+            for i in range(x[4], x[3], step):
+                n = (n * 5 - i) % 1013
+    out[0] = n
+
+
+def loop_variable_after(x, out):
+    i = 99
+    for i in range(x[0]):
+        pass
+    out[0] = i
+    for j in range(3):
+        j *= 10
+        out[1 + j // 10] = j
+    for i in range(0):
+        pass
+    out[5] = i
+
+
+def changed_inside(x, out):
+    n = 0
+    for i in range(5):
+        i += 7
+        n += i
+    out[0] = n
+    out[1] = i
+
+
+def reused_name(x, out):
+    for i in range(3):
+        out[i] = i
+    i = 10
+    while i > 0:
+        i -= 3
+        out[3] += i
+    out[4] = i
+
+
+def break_and_continue(x, out):
+    n = 0
+    for i in range(10):
+        if i == x[0]:
+            continue
+        if i > 6:
+            break
+        for j in range(i):
+            if j == 3:
+                break
+            if (i + j) % 2:
+                continue
+            n += i * j
+        out[i] = n
+    else:
+        out[20] = 1
+    while True:
+        n -= 5
+        if n % 2:
+            continue
+        if n < 0:
+            break
+    out[21] = n
+
+
+def loops_with_else(x, out):
+    for limit in range(4):
+        for i in range(3):
+            if i == limit:
+                break
+        else:
+            out[limit] = 100
+        k = 0
+        while k < 3:
+            if k == limit:
+                break
+            k += 1
+        else:
+            out[limit + 5] = 50 + k
+    for i in range(0):
+        pass
+    else:
+        out[15] = 7
+    while x[0] > 1000:
+        x[0] += 1
+    else:
+        out[16] = 8
+
+
+def conditions(x, out):
+    n = 23
+    for i in range(25):
+        if i < n and x[i] > 3 or i == 24:
+            out[i % 23] = i
+        if not (i < n and x[i] % 2 == 0) and i < 20:
+            out[i] += 100
+    out[0] = x[1] if x[0] > 0 else x[2] if x[1] > 0 else x[3]
+    out[1] = (x[0] or 7) + (x[1] and 9)
+
+
+def chained(x, out):
+    for i in range(20):
+        out[i] = 0 < x[i] <= x[i + 1] < 9
+        if 2 < i != x[i] >= 0 == 0:
+            out[i] += 2
+
+
+def middle_once(x, out):
+    """The middle of a chain is loaded once: the count of evaluations is in the value."""
+    k = 3
+    if x[0] < x[k] < x[1]:
+        k = 4
+    out[0] = k
+    a, b, c = x[0], x[1], x[2]
+    out[1] = 1 if a < b < c or c < b < a else 2
+
+
+def swaps(x, out):
+    a, b, c = x[0], x[1], x[2]
+    a, b = b, a
+    out[0], out[1] = a, b
+    for i in range(4):
+        a, b, c = c, a, b + i
+    out[2], out[3], out[4] = a, b, c
+    i = 5
+    i, out[i] = 6, i
+    out[i], i = i, 7
+    (a, b), c = (c, a), b
+    p = (a, b + c)
+    a = 0
+    out[8], out[9] = p
+    out[10] = a
+    d = e = x[3]
+    d += 1
+    out[11], out[12] = d, e
+
+
+def snapshots(x, out):
+    i = x[0]
+    j = i
+    i += 1
+    k = (i, j)
+    i = 50
+    out[0], out[1], out[2] = i, j, k[0] * 100 + k[1]
+    t = 0
+    for n in range(3):
+        t, out[3 + n] = n, t
+
+
+def augmented(x, out):
+    out[3] = 5
+    out[3] += 2
+    out[3] *= 3
+    out[3] -= 1
+    out[3] //= 3
+    out[3] <<= 4
+    out[3] ^= 21
+    out[3] %= 50
+    n = 0
+    out[n + 1] += x[n] + 1
+    n += 1
+    out[n] |= 64
+
+
+def early_return(x, out):
+    for i in range(10):
+        for j in range(10):
+            out[i] = j
+            if i * j == 12:
+                return
+    out[20] = 1
+
+
+def carried(x, out):
+    seen = 0
+    last = 0
+    for i in range(12):
+        if i > 4:
+            seen += last
+        if x[i] > 2:
+            last = x[i]
+        else:
+            part = last + i
+            out[i] = part
+    out[22] = seen
+
+
+def docstring_and_nothing(x, out):
+    """A docstring."""
+    pass
+    ...
+    out[0] = 1
+    "a constant expression"
+    out[0] == 1
+    return None
+
+
+def unset_on_some_path(x, out):
+    total = 0
+    for i in range(5):
+        if i == 3:
+            late = 40
+        if i > 3:
+            total += late
+    out[0] = total
+
+
+FUNCTIONS = [f for f in list(globals().values()) if getattr(f, "__code__", None) and f.__module__ == __name__]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_as_python_does(launch, function, seed):
+    random = np.random.default_rng(seed)
+    x = random.integers(-3, 10, 25)
+    x[2] = [2, -1, 3][seed]
+    want = np.full(SIZE, -7)
+    here = x.copy()
+    function(here, want)
+    got_x, got = launch(function, x, np.full(SIZE, -7))
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(got_x, here)
+
+
+def test_trip_counts_at_the_ends_of_a_type(launch):
+    """The count cannot overflow, and the variable wraps at most after its last round."""
+
+    def count(out, first: dsl.i8, last: dsl.i8, step: dsl.i8):
+        n = 0
+        for i in range(first, last, step):
+            n += 1
+            out[1] = i
+        out[0] = n
+
+    for bounds in [(-128, 127, 1), (127, -128, -1), (-128, 127, 127), (127, -128, -128), (0, 127, 100), (5, 5, 1)]:
+        (out,) = launch(count, np.zeros(2, np.int32), *map(np.int8, bounds))
+        steps = range(*bounds)
+        assert out.tolist() == [len(steps), steps[-1] if len(steps) else 0]
+    (out,) = launch(count, np.zeros(2, np.int32), *map(np.int8, (3, 9, 0)))
+    assert out[0] == 0
+
+
+def test_unsigned_bounds(launch):
+    def down(out, n: dsl.u32):
+        k = 0
+        for i in range(n - 1, -1, -1):
+            out[k] = i
+            k += 1
+
+    (out,) = launch(down, np.full(6, 9, np.int32), np.uint32(5))
+    assert out.tolist() == [4, 3, 2, 1, 0, 9]
+
+
+def test_short_circuit_keeps_effects_back(launch):
+    """An atomic on the right of ``and`` runs only where the left holds; the middle of a chain runs once."""
+
+    def kernel(hits, out):
+        i = dsl.global_idx.x
+        if i % 2 == 0 and dsl.atomic.add(hits, 0, 1) >= 0:
+            out[i] = 1
+        if i % 3 == 0 or dsl.atomic.add(hits, 1, 1) < 0:
+            out[i] += 2
+        if -1 < dsl.atomic.add(hits, 2, 1) < 1000:
+            out[i] += 4
+        out[i] += dsl.atomic.add(hits, 3, 1) * 0 if i == 5 else 8
+
+    hits, out = launch(kernel, np.zeros(4, np.int32), np.zeros(12, np.int32), block=12)
+    assert hits.tolist() == [6, 8, 12, 1]
+    assert out.tolist() == [(i % 2 == 0) + 2 * (i % 3 == 0) + 4 + 8 * (i != 5) for i in range(12)]
+
+
+def test_an_early_return_ends_one_thread(launch):
+    def kernel(out):
+        i = dsl.global_idx.x
+        if i == 3:
+            return
+        out[i] = i
+
+    (out,) = launch(kernel, np.full(8, -1, np.int32), block=8)
+    assert out.tolist() == [0, 1, 2, -1, 4, 5, 6, 7]
+
+
+def test_unrolled_loops(launch):
+    """Break, continue and else of an unrolled loop, with items of several kinds."""
+
+    def kernel(x, out):
+        for k in dsl.unroll(range(12)):
+            if x[k] == 5:
+                break
+            if x[k] < 0:
+                continue
+            for j in range(3):
+                if j > x[k]:
+                    break
+                out[k] += 10
+            out[k] += k
+        else:
+            out[12] = 1
+        for dx, dy in ((0, 1), (1, 0), (-1, 2)):
+            out[13] = out[13] * 10 + dx + dy
+        for k in dsl.unroll(range(4)):
+            if k == 2:
+                break
+            out[14] += 1
+        for f in dsl.unroll((dsl.i8, dsl.u8)):
+            out[15] = out[15] + f(200 + x[0])
+
+    def expected(x):
+        out = np.zeros(16, int)
+        for k in range(12):
+            if x[k] == 5:
+                break
+            if x[k] < 0:
+                continue
+            out[k] = 10 * min(3, x[k] + 1) + k
+        else:
+            out[12] = 1
+        out[13:16] = [111, 2, np.array(200 + x[0], np.uint8).view(np.int8).astype(int) + 200 + x[0]]
+        return out
+
+    for seed in range(6):
+        x = np.random.default_rng(seed).integers(-2, 5 + seed % 2, 12).astype(np.int32)
+        _, out = launch(kernel, x, np.zeros(16, np.int32))
+        assert out.tolist() == expected(x).tolist()
+
+
+def test_branches_known_at_compile_time(kernel_of):
+    """Only the branch that is taken is looked at."""
+    body = "if FLAG:\n    a[0] = 1\nelse:\n    a[0] = undefined.name\nif y is None: a[1] = 2\nwhile not FLAG: a[2] = b"
+    kernel = kernel_of(body, {"FLAG": True}, a="f32[1]", y=None)
+    assert [type(s) for s in kernel.body] == [ir.Store, ir.Store]
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        ("x = y\ny = 1", "y is read before any path sets it"),
+        ("if a[0] > 0: y = 1\nelse: x = y", "y is read before any path sets it"),
+        ("x += 1", "x is read before any path sets it"),
+        ("for i in range(3, 9, 0): pass", "the step of a range is 0"),
+        ("for i in a: pass", "use kernel.forall(shape)"),
+        ("for i in 3: pass", "3 cannot be iterated"),
+        ("for i in a[0]: pass", "write range(n)"),
+        ("for i in dsl.unroll(range(len(a))): pass", "not known at compile time"),
+        ("for i in dsl.unroll(range(10 ** 6)): pass", "1000000 rounds to unroll"),
+        ("a, b = a[0], a[1], a[2]", "3 values for 2 names"),
+        ("x, y = a", "array a cannot be unpacked"),
+        ("r = range(3)", "a range cannot be kept in a name"),
+        ("if a: pass", "array a is neither true nor false"),
+        ("if math.isnan: pass", "isnan is a function and always true"),
+        ("x = a\nx = 1\nx = 2", "x already holds array a"),
+        ("t = (1, 2)\nt = (1, 2, 3)", "which cannot become a tuple of 3"),
+        ("x = a if a[0] > 0 else a", "write an if statement"),
+        ("x = (1, a[0]) == (1, 2)", "compare the items"),
+        ("x = 3 in a", "in is for tuples"),
+        ("x = a is a", "write == to compare values"),
+        ("x = range(1, 2, 3, 4)", "range takes 1 to 3 arguments"),
+    ],
+)
+def test_refused_flow(refusal, body, part):
+    assert part in refusal(body, a="f32[1]")
+
+
+def test_declarations_are_in_the_innermost_block(text_of):
+    """Outside of a loop only where a value passes from round to round."""
+    body = """for j in range(n):
+    if a[j] > 1:
+        t = 1.0
+    else:
+        t = 2.0
+    a[j] = t
+    if j > 3:
+        a[j] = u
+    u = t"""
+    assert (
+        text_of(body, a="f32[1]", n="i32")
+        == """declare &u: f32
+for %j: i32 = i32(0), i32(1), select.u32(lt.bool(i32(0), ^n), sub.u32(cast.u32(^n), cast.u32(i32(0))), u32(0)) {
+  load %a.at: f32 = @a[%j]
+  declare &t: f32
+  if gt.bool(%a.at, f32(0x1.0000000000000p+0)) {
+    set &t = f32(0x1.0000000000000p+0)
+  } else {
+    set &t = f32(0x1.0000000000000p+1)
+  }
+  store @a[%j] = &t
+  if gt.bool(%j, i32(3)) {
+    store @a[%j] = &u
+  }
+  set &u = &t
+}"""
+    )
