@@ -37,7 +37,7 @@ def copy(x: dsl.Array[dsl.f32], y: dsl.Array[dsl.f32]):
 def stencil(x: dsl.Array[dsl.f32, 2], y: dsl.Array[dsl.f32, 2]):
     j, i = dsl.grid(2)
     h, w = x.shape
-    if 0 < i and i < h - 1 and 0 < j and j < w - 1:
+    if i > 0 and i < h - 1 and j > 0 and j < w - 1:
         y[i, j] = 0.25 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
 
 

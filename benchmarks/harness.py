@@ -5,6 +5,7 @@ Machines drift, so absolute times are only a hint; the ratio inside one run is t
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 Run = Callable[[], object]
+
+#: Seconds of rest before each timing: some peers' threads keep spinning for a while after their work.
+_REST = 0.01
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Row:
 
 
 def race(case: str, contestants: dict[str, Run], amount: float, *, rounds: int = 15, least: float = 0.02) -> list[Row]:
-    """Time ``contestants`` in turn.
+    """Time ``contestants`` in turn, in another order each round.
 
     Args:
         case: heading of the case.
@@ -44,8 +48,10 @@ def race(case: str, contestants: dict[str, Run], amount: float, *, rounds: int =
         repeats[name] = max(1, int(least / max(time.perf_counter() - start, 1e-9)))
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
-        for name, run in contestants.items():
+        for name, run in random.sample(list(contestants.items()), len(contestants)):
             n = repeats[name]
+            time.sleep(_REST)
+            run()
             start = time.perf_counter()
             for _ in range(n):
                 run()

@@ -16,7 +16,7 @@ TIMEOUT = 30 * 60  # seconds; a captured global is a constant in kernels
 
 
 @ruda.kernel
-def mark(user: dsl.Array[dsl.i64], time: dsl.Array[dsl.i64], first: dsl.Array[dsl.bool_]):
+def mark(user: dsl.Array[dsl.i64], time: dsl.Array[dsl.i64], first: dsl.Array[dsl.bool]):
     i = dsl.global_idx.x
     if i == 0:
         first[i] = True
@@ -25,7 +25,7 @@ def mark(user: dsl.Array[dsl.i64], time: dsl.Array[dsl.i64], first: dsl.Array[ds
 
 
 @ruda.kernel
-def number(first: dsl.Array[dsl.bool_], session: dsl.Array[dsl.i64]):
+def number(first: dsl.Array[dsl.bool], session: dsl.Array[dsl.i64]):
     i = dsl.global_idx.x
     j = i
     while not first[j]:

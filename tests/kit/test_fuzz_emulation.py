@@ -154,7 +154,19 @@ def test_generated_kernels_are_programs() -> None:
         assert set(after) == {a.name for a in case.arrays}
         idle += all(np.array_equal(after[a.name], a.array(), equal_nan=a.dtype[0] == "f") for a in case.arrays)
         text = case.source
-        words = ("dsl.barrier()", "while True", "break", "continue", "return\n", "else:", "elif", " if ", "//", "atomic", "f0(")
+        words = (
+            "dsl.barrier()",
+            "while True",
+            "break",
+            "continue",
+            "return\n",
+            "else:",
+            "elif",
+            " if ",
+            "//",
+            "atomic",
+            "f0(",
+        )
         features |= {word for word in words if word in text}
     assert len(features) == len(words)
     assert idle <= 4  # kernels that return at once
@@ -164,7 +176,9 @@ def test_a_seed_makes_one_kernel_in_every_process() -> None:
     """The text depends on the seed alone, not on hash seeds."""
     program = "from ruda.conformance.fuzz.generate import generate; print(hash(0), generate(77))"
     runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": s})
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": s}
+        )
         for s in ("1", "2")
     ]
     assert runs[0].stdout == runs[1].stdout

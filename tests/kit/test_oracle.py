@@ -50,7 +50,10 @@ def test_true_values_have_enough_bits(name: str) -> None:
     """With far more bits mpmath gives the same true values, also where its formulas cancel."""
     op = OPS[name]
     rng = generator("bits", name)
-    args = tuple(rng.permutation(np.concatenate([edges(f64), spread(f64, 100, rng), uniform_bits(f64, 100, rng)])) for _ in range(op.arity))
+    args = tuple(
+        rng.permutation(np.concatenate([edges(f64), spread(f64, 100, rng), uniform_bits(f64, 100, rng)]))
+        for _ in range(op.arity)
+    )
     few = truth(op, f64, args)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ruda.conformance.oracle._PRECISION", 2400)

@@ -30,11 +30,15 @@ def _rows(args: tuple[Any, ...]) -> Rows:
 def _same(got: Any, want: Any) -> bool:
     """Equal, with NaN equal to NaN and zeros told apart."""
     if isinstance(want, float):
-        return (math.isnan(got) and math.isnan(want)) or (got == want and math.copysign(1, got) == math.copysign(1, want))
+        return (math.isnan(got) and math.isnan(want)) or (
+            got == want and math.copysign(1, got) == math.copysign(1, want)
+        )
     return bool(got == want)
 
 
-def _check(op: str, type: ScalarType, want: Callable[..., Any], *, args: Any = None, to: ScalarType | None = None) -> None:
+def _check(
+    op: str, type: ScalarType, want: Callable[..., Any], *, args: Any = None, to: ScalarType | None = None
+) -> None:
     args = operands(OPS[op], type, 500) if args is None else args
     to = type if to is None else to
     got = _rows((OPS[op].evaluate(*args, to=to),))
@@ -255,7 +259,11 @@ def test_minimum_and_maximum_of_zeros_and_nans(type: ScalarType) -> None:
     """min and max give the number beside NaN and order the zeros; minimum and maximum give NaN."""
 
     def order(a: float, b: float, least: bool) -> float:
-        return min(a, b, key=lambda v: (v, math.copysign(1, v))) if least else max(a, b, key=lambda v: (v, math.copysign(1, v)))
+        return (
+            min(a, b, key=lambda v: (v, math.copysign(1, v)))
+            if least
+            else max(a, b, key=lambda v: (v, math.copysign(1, v)))
+        )
 
     for op, least, propagates in (("min", 1, 0), ("max", 0, 0), ("minimum", 1, 1), ("maximum", 0, 1)):
 
@@ -267,7 +275,12 @@ def test_minimum_and_maximum_of_zeros_and_nans(type: ScalarType) -> None:
         _check(op, type, want)
 
 
-_ROUNDING: dict[str, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}
+_ROUNDING: dict[str, Callable[[Fraction], int]] = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+}
 
 
 @pytest.mark.parametrize("type", FLOATS, ids=str)
@@ -388,7 +401,7 @@ _MATH: dict[str, Callable[..., float]] = {
 
 @pytest.mark.parametrize("op", sorted(n for n, o in OPS.items() if o.section == "functions"))
 def test_functions_at_special_operands_are_c99(op: str) -> None:
-    """At NaN, infinities and zeros the reference gives what C99 annex F (Python's math) gives, sign of zero included."""
+    """At NaN, infinities and zeros the reference gives what C99 annex F (Python's math) gives, zeros included."""
     special = np.array([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -2.0, -3.0, 0.5, -0.5])
     function = _MATH.get(op) or getattr(math, op)
 

@@ -155,7 +155,7 @@ def test_operators(type_of, expression, type):
         ("np.where(v_bool, v_i8, v_f16)", "f16"), ("np.clip(v_u8, 1, 3)", "u8"), ("divmod(v_i32, 3)[1]", "i32"),
         ("dsl.isnan(v_f16)", "bool"), ("dsl.popcount(v_u16)", "u16"), ("dsl.mul_hi(v_i64, 3)", "i64"),
         ("dsl.clamp(v_f32, 0, 1)", "f32"), ("dsl.cdiv(v_u32, 3)", "u32"), ("dsl.u8(v_f64)", "u8"),
-        ("np.float64(v_i8)", "f64"), ("dsl.bool_(v_i32)", "bool"), ("dsl.bitcast(v_f32, dsl.u32)", "u32"),
+        ("np.float64(v_i8)", "f64"), ("dsl.bool(v_i32)", "bool"), ("dsl.bitcast(v_f32, dsl.u32)", "u32"),
         ("dsl.bitcast(v_i64, 'f64')", "f64"), ("dsl.i64(2 ** 40)", "i64"), ("dsl.i32(2.7)", "i32"),
         ("math.sqrt(2)", "f32"), ("math.floor(2.5)", "i32"), ("dsl.select(v_bool, 1, v_u8)", "u8"),
     ],

@@ -23,7 +23,7 @@ def scale(a, x, y):
 
 
 @ruda.kernel
-def typed(x: dsl.Array[dsl.f32], n: dsl.i32, f: dsl.f32 = 0.5, flag: dsl.bool_ = True):
+def typed(x: dsl.Array[dsl.f32], n: dsl.i32, f: dsl.f32 = 0.5, flag: dsl.bool = True):
     if flag and dsl.global_idx.x < n:
         x[dsl.global_idx.x] = f
 
@@ -219,7 +219,7 @@ def by_type():
     """One kernel for each scalar type."""
     made = {}
     for name in SCALAR_TYPES:
-        annotation = dsl.bool_ if name == "bool" else getattr(dsl, name)
+        annotation = dsl.bool if name == "bool" else getattr(dsl, name)
 
         def k(x, a):
             x[0] = 1.0

@@ -2,9 +2,10 @@
 
 A launch is handed to as many workers as pay off. These call the kernel's entry,
 which takes chunks of blocks from a counter in native code until none is left;
-ctypes releases the GIL meanwhile. The caller waits on a lock, so that Ctrl-C
-reaches it: it then sets the launch's cancel flag and waits for the workers,
-which look at the flag between chunks and in loops.
+ctypes releases the GIL meanwhile. The caller takes part where the launch is
+known to end soon. Else it waits on a lock, so that Ctrl-C reaches it: it then
+sets the launch's cancel flag and waits for the workers, which look at the flag
+between chunks and in loops.
 """
 
 from __future__ import annotations
@@ -57,6 +58,21 @@ class Launch:
         if last:
             self._done.release()
 
+    def share(self) -> None:
+        """Take part in the launching thread, then wait for the workers; see :meth:`wait`."""
+        try:
+            self._work()
+        except BaseException:
+            self.cancel()
+            raise
+        with self._lock:
+            self._closed = True
+            idle = self._running == 0
+        if not idle:
+            self.wait()
+        elif self._error is not None:
+            raise self._error
+
     def wait(self) -> None:
         """Wait until all chunks have run.
 
@@ -99,17 +115,23 @@ class Pool:
         self._lock = threading.Lock()
         self._started = False
 
-    def run(self, launch: Launch, workers: int) -> None:
-        """Run ``launch`` on at most ``workers`` threads and wait for it; may be called by several threads at once."""
+    def run(self, launch: Launch, workers: int, *, share: bool) -> None:
+        """Run ``launch`` on at most ``workers`` threads and wait for it; may be called by several threads at once.
+
+        With ``share`` the calling thread is one of them, which spares waking it, but no signal reaches it meanwhile.
+        """
         try:
             if not self._started:
                 self._start()
-            for _ in range(workers):
+            for _ in range(workers - share):
                 self._queue.put(launch)
         except BaseException:
             launch.cancel()
             raise
-        launch.wait()
+        if share:
+            launch.share()
+        else:
+            launch.wait()
 
     def close(self) -> None:
         """Let the workers end once they are idle."""

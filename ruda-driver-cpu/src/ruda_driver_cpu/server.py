@@ -19,6 +19,9 @@ from ruda_driver_cpu.program import Control, Program
 #: Operations that keep one more worker busy for longer than it takes to wake it.
 _SHARE = 100_000
 
+#: Operations up to which a launch ends soon enough to keep Ctrl-C waiting; some tenths of a second.
+_SOON = 500_000_000
+
 #: Operations between two looks at the cancel flag; a few milliseconds.
 _PATIENCE = 4_000_000
 
@@ -105,7 +108,8 @@ class CpuServer(Server):
             program.run(packed, *grid, control.address, address(scratch))
             program.put(scratch)
 
-        self._pool.run(Launch(work, control.cancel), workers)
+        share = program.bounded and total * program.cost <= _SOON
+        self._pool.run(Launch(work, control.cancel), workers, share=share)
 
     def flush(self, stream: int) -> None:
         self._timeline.require(stream)

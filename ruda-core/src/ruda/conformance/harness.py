@@ -39,13 +39,15 @@ def define(text: str, name: str = "kernel", **names: Any) -> Any:
     """The function ``name`` of ``text``, whose source the front end can find.
 
     Args:
+        name: which function of the text.
         text: Python source; ``kernel`` (the decorator), ``dsl``, ``math`` and ``numpy`` are in scope.
         names: further globals.
     """
     file = f"<kernel text {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space: dict[str, Any] = {"kernel": ruda.kernel, "dsl": dsl, "math": math, "numpy": np, "__name__": __name__, **names}
-    exec(compile(text, file, "exec"), space)  # noqa: S102 - text that the kit itself made
+    space: dict[str, Any] = {"kernel": ruda.kernel, "dsl": dsl, "math": math, "numpy": np, "__name__": __name__}
+    space |= names
+    exec(compile(text, file, "exec"), space)
     return space[name]
 
 
@@ -103,10 +105,14 @@ class Check:
     want: Any
 
 
-def evaluate(client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, A], group: int = 12) -> dict[str, Any]:
+def evaluate(
+    client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, A], *, group: int = 12
+) -> dict[str, Any]:
     """Compute every check; label to the results, or to the exception that kept it from running.
 
     Args:
+        client: where.
+        checks: what.
         operands: name (``x``, ``y``, ``z``, ``p``) to one value a row.
         group: checks a kernel.
     """

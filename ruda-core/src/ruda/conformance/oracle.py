@@ -14,12 +14,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import ml_dtypes
 import mpmath
 import numpy as np
 import numpy.typing as npt
 
-from ruda.conformance.values import bits_of
+from ruda.conformance.values import bits_of, float_info
 from ruda.ir.ops import Op
 from ruda.types import ScalarType, f64
 
@@ -55,7 +54,7 @@ class Truth:
     """
 
     def __init__(self, op: Op, type: ScalarType, args: tuple[A, ...]) -> None:
-        info = ml_dtypes.finfo(type.dtype)
+        info = float_info(type)
         self.type = type
         with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
             columns = [a.astype(np.float64) for a in args]
@@ -148,19 +147,19 @@ def _atan2(y: float, x: float) -> Any:
 def _pow(a: float, b: float) -> Any:
     if b == 0 or a == 1:
         return mpmath.mpf(1)
+    odd = abs(math.fmod(b, 2)) == 1
     if a == 0:
-        odd = b % 2 == 1
         if b > 0:
             return mpmath.mpf(0)
         return math.copysign(math.inf, a) if odd else math.inf
     if a < 0 and b != math.floor(b):
         return _NAN
     size = _exp(mpmath.log(mpmath.mpf(abs(a))) * b)
-    return -size if a < 0 and b % 2 == 1 else size
+    return -size if a < 0 and odd else size
 
 
 def _exp(x: Any) -> Any:
-    """e ** x, without the cost of exponents that no float has."""
+    """Exponential, without the cost of exponents that no float has."""
     return mpmath.exp(min(max(x, mpmath.mpf(-3000)), mpmath.mpf(3000)))
 
 
@@ -184,9 +183,9 @@ _TRUE: dict[str, Callable[..., Any]] = {
     "acos": _when(lambda a: abs(a) <= 1, mpmath.acos),
     "atan": _small(mpmath.atan, -1 / 3),
     "atan2": _atan2,
-    "sinh": lambda a: _small(_clipped(mpmath.sinh, 3000), 1 / 6)(a),
+    "sinh": _small(_clipped(mpmath.sinh, 3000), 1 / 6),
     "cosh": _clipped(mpmath.cosh, 3000),
-    "tanh": lambda a: _small(_clipped(mpmath.tanh, 3000), -1 / 3)(a),
+    "tanh": _small(_clipped(mpmath.tanh, 3000), -1 / 3),
     "asinh": lambda a: math.copysign(1, a) * _small(mpmath.asinh, -1 / 6)(abs(a)),
     "acosh": _when(lambda a: a >= 1, _acosh),
     "atanh": _pole({1.0: math.inf, -1.0: -math.inf}, lambda a: _small(mpmath.atanh, 1 / 3)(a) if abs(a) < 1 else _NAN),

@@ -53,9 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--require-driver", action="append", default=[], metavar="NAME", help="fail unless this driver has a device"
     )
-    amount = group.addoption
-    amount("--quick", dest="ruda_amounts", action="store_const", const=QUICK, default=QUICK, help="small amounts (default)")
-    amount("--full", dest="ruda_amounts", action="store_const", const=FULL, help="large amounts, for long runs")
+    amounts = {"dest": "ruda_amounts", "action": "store_const", "default": QUICK}
+    group.addoption("--quick", const=QUICK, help="small amounts (default)", **amounts)
+    group.addoption("--full", const=FULL, help="large amounts, for long runs", **amounts)
 
 
 def pytest_configure(config: pytest.Config) -> None:

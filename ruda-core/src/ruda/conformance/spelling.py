@@ -13,7 +13,8 @@ OPERATORS = {
     "floordiv": "({} // {})", "mod": "({} % {})", "pow_int": "({} ** {})",
     "and": "({} & {})", "or": "({} | {})", "xor": "({} ^ {})", "invert": "(~{})", "not": "(not {})",
     "shl": "({} << {})", "shr": "({} >> {})",
-    "eq": "({} == {})", "ne": "({} != {})", "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
+    "eq": "({} == {})", "ne": "({} != {})",
+    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
 }  # fmt: skip
 
 #: Every op that a kernel may apply to operands, by name.
@@ -22,7 +23,7 @@ COMPUTING: dict[str, Op] = {name: op for name, op in OPS.items() if op.section !
 
 def type_name(type: ScalarType) -> str:
     """Kernel text for the type, which is also a cast to it."""
-    return "dsl.bool_" if type.kind == "bool" else f"dsl.{type}"
+    return f"dsl.{type}"
 
 
 def spell(op: Op, *args: str, to: ScalarType | None = None) -> str:

@@ -129,7 +129,7 @@ def test_negation_and_zeros(client: ComputeClient, type: ScalarType) -> None:
 
 
 def test_minimum_and_maximum_commute_over_nan(client: ComputeClient) -> None:
-    """min and max ignore NaN on either side; minimum and maximum give it; both order the zeros."""
+    """The functions min and max ignore NaN on either side; minimum and maximum give it; both order the zeros."""
     x = np.array([math.nan, 1, math.nan, 0.0, -0.0, -math.inf], np.float32)
     y = np.array([1, math.nan, math.nan, -0.0, 0.0, math.nan], np.float32)
     want_min = np.array([1, 1, math.nan, -0.0, -0.0, -math.inf], np.float32)
@@ -138,6 +138,23 @@ def test_minimum_and_maximum_commute_over_nan(client: ComputeClient) -> None:
     for expr, want in (("dsl.min(x, y)", want_min), ("dsl.max(x, y)", want_max), ("dsl.minimum(x, y)", want_nan)):
         assert len(differences(_run(client, expr, f32, x=x, y=y), want)) == 0, expr
     assert len(differences(_run(client, "min(x, y)", f32, x=x, y=y), want_min)) == 0
+
+
+def test_minimum_and_maximum_in_scalar_code(client: ComputeClient) -> None:
+    """The same beside a loop, which keeps compilers from vectorising, with an operand that is known to be a number."""
+    text = """
+@kernel
+def kernel(a, b, out, more):
+    i = dsl.global_idx.x
+    more[i] = i ** dsl.i32(b[i])
+    out[0, i] = dsl.min(a[i], dsl.f32(b[i]))
+    out[1, i] = dsl.max(dsl.f32(b[i]), a[i])
+"""
+    a = np.array([math.nan, 1, -math.nan, 9], np.float32)
+    out, more = guarded(client, (2, 4), "f32"), guarded(client, 4, "i32")
+    define(text)[1, 4](client.array(a), client.array(np.full(4, 3, np.int32)), out.array, more.array)
+    np.testing.assert_array_equal(out.numpy(), [[3, 1, 3, 3], [3, 3, 3, 9]])
+    assert more.numpy().tolist() == [0, 1, 8, 27]
 
 
 def test_comparison_with_nan(client: ComputeClient) -> None:
@@ -161,7 +178,7 @@ def test_bools_in_arithmetic(client: ComputeClient) -> None:
     """A bool counts as i32; ``&``, ``|`` and ``^`` of two are bool; a bool array holds 0 and 1."""
 
     @ruda.kernel
-    def bools(a: dsl.Array[dsl.bool_], out: dsl.Array[dsl.i32], flags: dsl.Array[dsl.bool_]) -> None:
+    def bools(a: dsl.Array[dsl.bool], out: dsl.Array[dsl.i32], flags: dsl.Array[dsl.bool]) -> None:
         i = dsl.global_idx.x
         odd = i % 2 == 1
         out[i] = a[i] + odd + (a[i] & odd) * 10

@@ -11,21 +11,23 @@ import pytest
 import ruda
 from ruda import dsl
 from ruda.conformance.harness import guarded, poisoned
-from ruda.conformance.plugin import require_dtypes
+from ruda.conformance.plugin import refuse, require_dtypes
 from ruda.conformance.values import bits_of, edges, take
 from ruda.host.client import ComputeClient
 from ruda.types import SCALARS, ScalarType
 
 
 @ruda.kernel
-def copy_1d(a, out) -> None:  # type: ignore[no-untyped-def]
+def copy_1d(a: dsl.Array, out: dsl.Array) -> None:
+    """Copy elements."""
     i = dsl.global_idx.x
     if i < len(a):
         out[i] = a[i]
 
 
 @ruda.kernel
-def copy_2d(a, out) -> None:  # type: ignore[no-untyped-def]
+def copy_2d(a: dsl.Array, out: dsl.Array) -> None:
+    """Copy elements."""
     x = dsl.global_idx.x
     y = dsl.global_idx.y
     if y < a.shape[0] and x < a.shape[1]:
@@ -33,7 +35,8 @@ def copy_2d(a, out) -> None:  # type: ignore[no-untyped-def]
 
 
 @ruda.kernel
-def copy_3d(a, out) -> None:  # type: ignore[no-untyped-def]
+def copy_3d(a: dsl.Array, out: dsl.Array) -> None:
+    """Copy elements, in one thread."""
     for z in range(a.shape[0]):
         for y in range(a.shape[1]):
             for x in range(a.shape[2]):
@@ -167,6 +170,30 @@ def test_overlapping_views(client: ComputeClient) -> None:
     whole = client.zeros(101, "i32")
     shift[1, 1](whole[1:], whole[:-1], 100)
     np.testing.assert_array_equal(whole.numpy(), np.arange(101))
+
+
+def test_own_elements_in_order(client: ComputeClient) -> None:
+    """A thread's accesses at constant distances keep their order, through one name and through two."""
+
+    @ruda.kernel
+    def work(a: dsl.Array[dsl.i64], b: dsl.Array[dsl.i64], other: dsl.Array[dsl.i64]) -> None:
+        g = dsl.global_idx.x
+        a[g * 4 + 3] += 5
+        b[g * 4] += g
+        other[g * 4 + 1] += 7
+        a[g * 4] = b[g * 4] * 2 + a[g * 4 + 3]
+
+    if "i64" not in client.target.dtypes:
+        refuse("dtype i64")
+    for size in (8, 64):
+        start = np.arange(4 * size, dtype=np.int64) * 1000
+        whole = client.array(start)
+        work.forall(size)(whole, whole, client.array(start))
+        g = np.arange(size)
+        want = start.reshape(size, 4).copy()
+        want[:, 3] += 5
+        want[:, 0] = (want[:, 0] + g) * 2 + want[:, 3]
+        np.testing.assert_array_equal(whole.numpy().reshape(size, 4), want)
 
 
 def test_lengths_and_strides_in_one_kernel(client: ComputeClient) -> None:

@@ -60,7 +60,8 @@ def test_value_and_old_value(client: ComputeClient, name: str, type: ScalarType,
     row = ATOMICS[name]
     count = 64 * 9
     rng = generator("atomics", name, type.name)
-    x, y, z = (np.where(rng.random(count) < 0.5, uniform_bits(type, count, rng), spread(type, count, rng)) for _ in "xyz")
+    draws = [(rng.random(count) < 0.5, uniform_bits(type, count, rng), spread(type, count, rng)) for _ in "xyz"]
+    x, y, z = (np.where(*draw) for draw in draws)
     if row.dsl == "compare_exchange":
         y[::2] = x[::2]
     text = (ONE_THREAD if place == "global" else SHARED).format(

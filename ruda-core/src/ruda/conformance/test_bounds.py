@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import ruda
 from ruda import dsl
 from ruda.conformance.harness import define, guarded
-from ruda.conformance.plugin import require_dtypes
+from ruda.conformance.plugin import refuse, require_dtypes
 from ruda.conformance.values import edges
+from ruda.errors import CompilationError, OutOfBoundsError, ServerUnhealthy
 from ruda.host.client import ComputeClient
-from ruda.types import SCALARS, ScalarType, i32, i64, u32, u64, u8
+from ruda.types import SCALARS, ScalarType, i32, i64, u8, u32, u64
+
+A = Any
 
 GLOBAL = """
 @kernel
@@ -22,7 +27,7 @@ def kernel(at, a, reads, writes):
 """
 
 
-def _expected(at: np.ndarray, length: int) -> np.ndarray:  # type: ignore[type-arg]
+def _expected(at: A, length: int) -> A:
     """Element 100 + index where the index is inside, else zero."""
     return np.array([100 + int(v) if 0 <= int(v) < length else 0 for v in at])
 
@@ -78,6 +83,7 @@ def kernel(at, reads, sums):
 
 @ruda.kernel
 def each_axis(at: dsl.Array[dsl.i32, 2], a: dsl.Array[dsl.i32, 2], reads: dsl.Array[dsl.i32]) -> None:
+    """Read and change the elements that ``at`` names."""
     i = dsl.global_idx.x
     reads[i] = a[at[i, 0], at[i, 1]]
     a[at[i, 0], at[i, 1]] += 1000
@@ -120,6 +126,7 @@ def kernel(a, out):
 
 @ruda.kernel
 def stencil(a: dsl.Array[dsl.f32, 2], out: dsl.Array[dsl.f32, 2]) -> None:
+    """Second differences along x, through shared and local memory."""
     tile = dsl.shared((8, 8), dsl.f32)
     row = dsl.local(3, dsl.f32)
     tx = dsl.thread_idx.x
@@ -139,12 +146,30 @@ def test_unchecked_agrees_inside(client: ComputeClient) -> None:
     """Where every access is inside, the modes give the same bits."""
     host = np.random.default_rng(5).standard_normal((21, 30)).astype(np.float32)
     results = []
-    for kernel in (stencil, stencil.unchecked, stencil.validate):
+    for kernel in (stencil, stencil.unchecked):
         out = guarded(client, host.shape, "f32")
         kernel[(4, 3), (8, 8)](client.array(host), out.array)
-        client.sync()
         results.append(out.numpy().tobytes())
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
+
+
+def test_validate_reports_the_first_access_outside(client: ComputeClient) -> None:
+    """It does what checked does, raises where the host looks next, names the place, and later launches work."""
+    a = client.array(np.arange(5, dtype=np.int32))
+    out = client.zeros(9, "i32")
+    kernel = define("@kernel\ndef kernel(a, out):\n    i = dsl.global_idx.x\n    out[i] = a[i + 1]\n").validate
+    try:
+        kernel[1, 4](a, out)
+    except CompilationError:
+        refuse("bounds validate")
+    assert out.numpy().tolist() == [1, 2, 3, 4, 0, 0, 0, 0, 0]
+    kernel[1, 9](a, out)
+    with pytest.raises(ServerUnhealthy) as error:
+        out.numpy()
+    assert any(isinstance(fault, OutOfBoundsError) for fault in error.value.exceptions)
+    assert out.numpy().tolist() == [1, 2, 3, 4, 0, 0, 0, 0, 0]
+    kernel[1, 4](a, out)
+    client.sync()
 
 
 def test_short_circuit_guards_an_index(client: ComputeClient) -> None:

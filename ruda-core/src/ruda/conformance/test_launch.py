@@ -19,6 +19,7 @@ BLOCKS = [(1, 1, 1), (37, 1, 1), (5, 3, 1), (3, 2, 5), (1, 1, 6)]
 
 @ruda.kernel
 def positions(out: dsl.Array[dsl.i32, 2]) -> None:
+    """Write where each thread is."""
     gx = dsl.block_idx.x * dsl.block_dim.x + dsl.thread_idx.x
     gy = dsl.block_idx.y * dsl.block_dim.y + dsl.thread_idx.y
     gz = dsl.block_idx.z * dsl.block_dim.z + dsl.thread_idx.z
@@ -38,7 +39,9 @@ def positions(out: dsl.Array[dsl.i32, 2]) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
-def test_every_thread_knows_where_it_is(client: ComputeClient, grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
+def test_every_thread_knows_where_it_is(
+    client: ComputeClient, grid: tuple[int, int, int], block: tuple[int, int, int]
+) -> None:
     """In each axis: thread, block and global index, of every thread once."""
     extents = [g * b for g, b in zip(grid, block, strict=True)]
     count = int(np.prod(extents))
@@ -57,12 +60,14 @@ def test_every_thread_knows_where_it_is(client: ComputeClient, grid: tuple[int, 
 
 @ruda.kernel
 def count_up(out: dsl.Array[dsl.u32]) -> None:
+    """Count the threads, and find the last."""
     dsl.atomic.add(out, 0, 1)
     dsl.atomic.max(out, 1, dsl.u32(dsl.global_idx.x))
 
 
 @ruda.kernel
 def mark_3d(out: dsl.Array[dsl.i32, 3]) -> None:
+    """Write each position."""
     x = dsl.global_idx.x
     y = dsl.global_idx.y
     z = dsl.global_idx.z

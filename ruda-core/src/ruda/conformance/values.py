@@ -38,6 +38,11 @@ def bits_of(values: A) -> A:
     return np.ascontiguousarray(values).view(np.dtype(f"u{values.dtype.itemsize}"))
 
 
+def float_info(type: ScalarType) -> Any:
+    """NumPy's ``finfo``, of every float type."""
+    return ml_dtypes.finfo(type.dtype)  # type: ignore[no-untyped-call]
+
+
 def edges(type: ScalarType) -> A:
     """Edge values of ``type``, each once: about 40 of an integer, 100 of a float."""
     if type.kind == "bool":
@@ -54,10 +59,11 @@ def _int_edges(type: ScalarType) -> A:
 
 
 def _float_edges(type: ScalarType) -> A:
-    info = ml_dtypes.finfo(type.dtype)
+    info = float_info(type)
     limits = [info.smallest_subnormal, info.smallest_normal, info.eps, info.max]
     with np.errstate(over="ignore"):
-        seeds = np.array([0.0, *map(float, limits), *_FLOATS, 2.0**info.nmant, 2.0 ** (info.nmant + 1)]).astype(type.dtype)
+        ends = [2.0**info.nmant, 2.0 ** (info.nmant + 1)]  # from here on floats are whole, then even
+        seeds = np.array([0.0, *map(float, limits), *ends, *_FLOATS]).astype(type.dtype)
         around = [np.nextafter(np.asarray(v), np.asarray(to, type.dtype)) for v in seeds for to in (-np.inf, np.inf)]
     positive = np.concatenate([seeds, np.array(around, type.dtype), np.array([np.inf, np.nan], type.dtype)])
     both = np.concatenate([positive, -positive])
@@ -69,9 +75,7 @@ def uniform_bits(type: ScalarType, count: int, rng: np.random.Generator) -> A:
     """``count`` values whose bits are uniformly random; NaNs and infinities included."""
     if type == bool_:
         return rng.integers(0, 2, count).astype(np.bool_)
-    raw = rng.integers(0, 1 << type.bits, count, dtype=np.uint64) if type.bits < 64 else rng.integers(
-        0, (1 << 64) - 1, count, dtype=np.uint64, endpoint=True
-    )
+    raw = rng.integers(0, (1 << type.bits) - 1, count, dtype=np.uint64, endpoint=True)
     return raw.astype(f"u{type.size}").view(type.dtype)
 
 
@@ -137,7 +141,7 @@ def literals(type: ScalarType) -> list[int | float | bool]:
     if type.is_int:
         wanted = [type.min, -1, 0, 1, 2, 3, 7, 10, type.bits - 1, type.bits, 1 << (type.bits - 2), type.max]
         return list(dict.fromkeys(v for v in wanted if type.min <= v <= type.max))
-    info = ml_dtypes.finfo(type.dtype)
+    info = float_info(type)
     small = [float(info.smallest_subnormal), float(info.smallest_normal), float(info.max)]
     return [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.5, 0.1, *small, float("inf"), float("-inf"), float("nan")]
 

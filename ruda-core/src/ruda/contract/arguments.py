@@ -47,7 +47,9 @@ class ArgumentLayout:
         """The layout of ``params`` in launch order."""
         slots: list[Slot] = []
 
-        def add(param: str, kind: Literal["address", "extent", "stride", "scalar"], axis: int, type: ScalarType) -> None:
+        def add(
+            param: str, kind: Literal["address", "extent", "stride", "scalar"], axis: int, type: ScalarType
+        ) -> None:
             slots.append(Slot(param, kind, axis, type, SLOT * len(slots)))
 
         for p in params:

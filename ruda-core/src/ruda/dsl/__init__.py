@@ -25,7 +25,7 @@ Array: Any = _ArrayAnnotation()
 Const: Any = _ConstAnnotation()
 
 #: Scalar types.
-bool_: Any = _types.bool_
+bool: Any = _types.bool_
 i8: Any = _types.i8
 i16: Any = _types.i16
 i32: Any = _types.i32
@@ -117,7 +117,7 @@ __all__ = [
     "bitcast",
     "block_dim",
     "block_idx",
-    "bool_",
+    "bool",
     "cdiv",
     "ceil",
     "clamp",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from ruda import registry
 from ruda.conformance.fuzz import expressions
-from ruda.conformance.fuzz.check import differ, report
+from ruda.conformance.fuzz.check import differ, minimise, module_text, report
 from ruda.conformance.fuzz.emulate import emulate
 from ruda.conformance.fuzz.generate import generate
 
@@ -20,6 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many cases (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default 0)")
     parser.add_argument("--kind", choices=("kernels", "expressions"), default="kernels", help="what to make")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="write each failing kernel, minimised, to a module there"
+    )
     parser.add_argument("--source", action="store_true", help="print each kernel before it runs")
     options = parser.parse_args(arguments)
     names = options.driver or ["reference"]
@@ -40,7 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
             for name, client in zip(names, clients, strict=True):
                 if difference := differ(case, client, want):
                     failed += 1
-                    print(report(case, client, difference, command(name, seed)), flush=True)
+                    smaller = minimise(case, client, difference)
+                    print(report(smaller, client, difference, command(name, seed)), flush=True)
+                    if options.keep:
+                        file = options.keep / f"seed_{seed}_{client.target.driver}.py"
+                        file.write_text(module_text(smaller, f"Seed {seed} on {client.target.driver}."))
         if time.monotonic() - last > 10:
             last = time.monotonic()
             print(f"{done} of {options.count} done, {failed} differ, {last - start:.0f} s", file=sys.stderr, flush=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import pprint
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,11 +44,21 @@ def differ(case: Case, client: ComputeClient, want: dict[str, Any] | None = None
 
 
 def report(case: Case, client: ComputeClient, difference: str, command: str) -> str:
-    """Everything a person needs about a failing case."""
-    smaller = minimise(case, client, difference)
+    """Everything a person needs about a failing (and minimised) case; ``command`` runs its seed again."""
     return (
         f"seed {case.seed} differs on {client.device}, grid {case.grid}, block {case.block}, scalars {case.scalars}\n"
-        f"{differ(smaller, client) or difference}\n\n{smaller.source}\nagain: {command}\n"
+        f"{differ(case, client) or difference}\n\n{case.source}\nagain: {command}\n"
+    )
+
+
+def module_text(case: Case, title: str) -> str:
+    """The module under ``cases`` that keeps ``case``; ``title`` is its docstring."""
+    values = {str(v) for a in case.arrays for v in a.values}
+    names = [name for name in ("inf", "nan") if {name, f"-{name}"} & values]
+    special = f"from math import {', '.join(names)}\n\n" if names else ""
+    return (
+        f'"""{title}"""\n\n{special}from ruda.conformance.fuzz.emulate import ArrayArgument, Case\n\n'
+        f"CASE = {pprint.pformat(case, width=110)}\n"
     )
 
 
@@ -94,28 +106,17 @@ def _smaller(case: Case) -> Iterator[Case]:
             continue
         for position, statement in enumerate(list(body)):
             for instead in ([], list(getattr(statement, "body", []))):
-                if instead == [] and isinstance(statement, ast.FunctionDef) and statement.name == "kernel":
-                    continue
-                if instead and isinstance(statement, ast.FunctionDef):
+                if isinstance(statement, ast.FunctionDef) and (instead or statement.name == "kernel"):
                     continue
                 body[position : position + 1] = instead
-                if body or not isinstance(tree, ast.Module):
-                    yield replace(case, source=_text(tree))
+                yield replace(case, source=_text(tree))
                 body[position : position + len(instead)] = [statement]
 
 
 def _text(tree: ast.Module) -> str:
     """Source of the tree, with ``pass`` where a block has become empty."""
-    filled = ast.parse("")
-    copied = _Filled().visit(_copy(tree))
-    filled.body = copied.body
+    filled = _Filled().visit(copy.deepcopy(tree))
     return ast.unparse(ast.fix_missing_locations(filled)) + "\n"
-
-
-def _copy(tree: ast.Module) -> Any:
-    import copy
-
-    return copy.deepcopy(tree)
 
 
 class _Filled(ast.NodeTransformer):

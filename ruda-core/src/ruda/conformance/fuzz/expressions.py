@@ -123,6 +123,6 @@ def check(seed: int, client: ComputeClient, count: int = 8) -> str:
         wrong = differences(got, item.want)
         if len(wrong):
             at = wrong[0]
-            row = ", ".join(f"{n}: {leaf.type} = {leaf.value[at]!r}" for n, leaf in zip("xyz", grower.leaves, strict=True))
+            row = ", ".join(f"{leaf.text}: {leaf.type} = {leaf.value[at]!r}" for leaf in grower.leaves)
             lines.append(f"{item.expr}\n    {len(wrong)} rows differ; at {row}: {got[at]!r}, want {item.want[at]!r}")
     return "\n".join(lines)

@@ -11,65 +11,29 @@ with a barrier except all together (a thread may return).
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ruda.conformance.fuzz.emulate import ArrayArgument, Case
 from ruda.conformance.fuzz.terms import FLOATS, INTS, NARROWER, NUMBERS, Func, Scope, Terms
+from ruda.conformance.fuzz.writer import Writer
 from ruda.types import as_type
 
 _SLOTS = 4  # elements of each out array that a thread owns
 _SHARED = 6
 
 
-class Generator:
+class Generator(Writer):
     """Makes one case from one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.terms = Terms(self.rng)
         self.seed = seed
-        self.lines: list[str] = []
-        self.indent = 1
         self.types: dict[str, dict[str, str]] = {}
-        self.names = 0
-        self.retired: list[tuple[str, str]] = []  # names out of scope, free to be used again with their type
         self.outs: list[tuple[str, str]] = []
         self.counters: list[tuple[str, str, str]] = []  # array, dtype, the one atomic that updates it
         self.shared: list[tuple[str, str]] = []
         self.uniform_names: dict[str, str] = {}
         self.budget = 0
-
-    # --- text ---
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        self.line(head)
-        self.indent += 1
-        before = len(self.lines)
-        yield
-        if len(self.lines) == before:
-            self.line("pass")
-        self.indent -= 1
-
-    def fresh(self, type: str, prefix: str = "v") -> str:
-        """A name for a new variable; sometimes one that another block is done with."""
-        again = [name for name, t in self.retired if t == type and name.startswith(prefix)]
-        if again and self.rng.random() < 0.4:
-            name = self.rng.choice(again)
-            self.retired.remove((name, type))
-            return name
-        self.names += 1
-        return f"{prefix}{self.names}"
-
-    def retire(self, outer: Scope, inner: Scope) -> None:
-        """Free the names that ``inner`` added."""
-        for name, type in inner.variables.items():
-            if name not in outer.variables and (name, type) not in self.retired:
-                self.retired.append((name, type))
 
     # --- a whole case ---
 
@@ -87,15 +51,16 @@ class Generator:
         for k, op in enumerate(rng.sample(("add", "sub", "min", "max", "and_", "or_", "xor"), 2)):
             self.counters.append((f"c{k}", rng.choice(("i32", "u32")), op))
             arrays.append(self._array(f"c{k}", self.counters[-1][1], 5))
-        scalars = (("n", "i32", rng.randrange(0, 6)), ("m", "u32", rng.randrange(0, 9)), ("q", "i64", rng.randrange(-3, 4)))
+        scalars = (
+            ("n", "i32", rng.randrange(0, 6)),
+            ("m", "u32", rng.randrange(0, 9)),
+            ("q", "i64", rng.randrange(-3, 4)),
+        )
         params = [f"{a.name}: dsl.Array[dsl.{a.dtype}]" for a in arrays] + [f"{s}: dsl.{t}" for s, t, _ in scalars]
         self.line_at_module("@kernel", f"def kernel({', '.join(params)}):")
         self.types["kernel"] = {}
         self.kernel_body(Scope({s: t for s, t, _ in scalars}, list(inputs), functions), {s: t for s, t, _ in scalars})
         return Case(self.seed, "\n".join(self.lines) + "\n", self.types, tuple(arrays), scalars, grid, block)
-
-    def line_at_module(self, *texts: str) -> None:
-        self.lines += ["", *texts] if self.lines else list(texts)
 
     def _array(self, name: str, type: str, length: int) -> ArrayArgument:
         rng = self.rng
@@ -173,6 +138,8 @@ class Generator:
         """One statement.
 
         Args:
+            scope: what it may name, and add to.
+            depth: blocks around it.
             uniform: whether all threads of the block that have not returned are here.
             leave: whether break and continue may be written; None outside of loops.
         """
@@ -275,7 +242,9 @@ class Generator:
 
     def update_counter(self, scope: Scope, depth: int, uniform: bool, leave: bool | None) -> None:
         name, type, op = self.rng.choice(self.counters)
-        index = self.terms.any_number(scope, 1, (*INTS, "index")) if self.rng.random() < 0.3 else str(self.rng.randrange(6))
+        index = str(self.rng.randrange(6))
+        if self.rng.random() < 0.3:
+            index = self.terms.any_number(scope, 1, (*INTS, "index"))
         self.line(f"dsl.atomic.{op}({name}, {index}, {self.terms.number(type, scope, 2)})")
 
     def phase(self, scope: Scope, depth: int, uniform: bool, leave: bool | None) -> None:
@@ -323,11 +292,11 @@ class Generator:
         rng = self.rng
         known = {n: t for n, t in self.uniform_names.items() if n in scope.variables}
         narrow = Scope(known, [(n, t) for n, t in scope.loads if n.startswith("a")])
-        name, type = rng.choice([*known.items(), ("dsl.block_idx.x", "index")])
+        name = rng.choice([*known, "dsl.block_idx.x"])
         text = f"{name} {rng.choice(('<', '>', '==', '!=', '<='))} {rng.randrange(5)}"
         if rng.random() < 0.3 and narrow.loads:
             array, elem = rng.choice(narrow.loads)
-            text += f" {rng.choice(('and', 'or'))} {array}[{name if type != 'bool' else 0}] > {self.terms.literal(elem)}"
+            text += f" {rng.choice(('and', 'or'))} {array}[{name}] > {self.terms.literal(elem)}"
         return text
 
     def for_loop(self, scope: Scope, depth: int, uniform: bool, leave: bool | None) -> None:

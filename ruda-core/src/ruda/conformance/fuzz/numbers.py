@@ -7,12 +7,13 @@ literals. A :class:`Float` is a NumPy scalar. Bools are Python's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ruda.types import ScalarType, as_type, f32, f64, i32, i64, u32, u64
+from ruda.types import ScalarType, as_type, f64, i32, i64, u64
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def convert(value: Any, to: Kind) -> Any:
-    """``value`` as ``to``: ints truncate, float to int saturates and NaN gives 0, to float rounds once, ``!= 0`` to bool."""
+    """``value`` as ``to``: ints truncate, floats saturate to ints (NaN gives 0) and round once to floats."""
     raw = value.value if isinstance(value, Int | Float) else value
     t = to.type
     if t.kind == "bool":
@@ -161,7 +162,7 @@ class Int:
         return convert(a, to) / convert(b, to)
 
 
-_INTEGER = {
+_INTEGER: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -171,7 +172,7 @@ _INTEGER = {
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
 }
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "gt": lambda a, b: a > b,
@@ -227,7 +228,7 @@ class Float:
 _FLOAT = {name: _INTEGER[name] for name in ("add", "sub", "mul")}
 
 
-def _install(cls: type, names: Any) -> None:
+def _install(cls: type, names: Iterable[str]) -> None:
     """Give ``cls`` the binary operators ``names``, each with its reflected form."""
     for name in names:
 
@@ -271,7 +272,7 @@ def minimum(*values: Any) -> Any:
     least = values[0]
     for value in values[1:]:
         a, b = both(least, value)
-        least = b if b < a else a
+        least = min(a, b)
     return least
 
 
@@ -280,7 +281,7 @@ def maximum(*values: Any) -> Any:
     most = values[0]
     for value in values[1:]:
         a, b = both(most, value)
-        most = b if b > a else a
+        most = max(a, b)
     return most
 
 
@@ -296,9 +297,3 @@ def to_float(value: Any) -> Any:
     """``float(x)``: f64 of an f64 else f32."""
     kind = kind_of(value)
     return convert(value, KINDS["f64" if kind is not None and kind.type == f64 else "f32"])
-
-
-__all__ = [
-    "INDEX", "KINDS", "Float", "Int", "Kind", "both", "common", "convert", "f32", "i32", "kind_of", "maximum",
-    "minimum", "to_float", "to_int", "u32",
-]  # fmt: skip

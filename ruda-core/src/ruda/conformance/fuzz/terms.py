@@ -75,7 +75,8 @@ class Terms:
         if type in FLOATS:
             return rng.choice(("0.0", "1.0", "-1.5", "0.1", "3.0", "1e30", "-0.0", "2.5"))
         t = as_type("i32" if type == "index" else type)
-        wanted = [0, 1, 2, 3, 5, 7, -1, -2, -3, 10, 31, 100, t.max, t.min, t.max - 1, 1 << (t.bits - 2), rng.getrandbits(16)]
+        large = (t.max, t.min, t.max - 1, 1 << (t.bits - 2), rng.getrandbits(16))
+        wanted = (0, 1, 2, 3, 5, 7, -1, -2, -3, 10, 31, 100, *large)
         return str(rng.choice([v for v in wanted if t.min <= v <= t.max]))
 
     def number(self, type: str, scope: Scope, depth: int) -> str:
@@ -129,7 +130,9 @@ class Terms:
         return f"({sides[0]} {self._symbol(type)} {sides[1]})"
 
     def _shift(self, type: str, scope: Scope, depth: int) -> str:
-        count = self.any_number(scope, depth - 1, INTS) if self.rng.random() < 0.5 else str(self.rng.choice((0, 1, 5, 31, 33)))
+        count = str(self.rng.choice((0, 1, 5, 31, 33)))
+        if self.rng.random() < 0.5:
+            count = self.any_number(scope, depth - 1, INTS)
         return f"({self.number(type, scope, depth)} {self.rng.choice(('<<', '>>'))} {count})"
 
     def _power(self, type: str, scope: Scope, depth: int) -> str:

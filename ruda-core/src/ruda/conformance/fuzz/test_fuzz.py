@@ -9,7 +9,7 @@ import pytest
 
 from ruda.conformance.fuzz import cases
 from ruda.conformance.fuzz.__main__ import command
-from ruda.conformance.fuzz.check import differ, report
+from ruda.conformance.fuzz.check import differ, minimise, report
 from ruda.conformance.fuzz.emulate import Case
 from ruda.conformance.fuzz.expressions import check
 from ruda.conformance.fuzz.generate import generate
@@ -27,8 +27,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     counts = {"kernels": amounts.kernels, "expressions": amounts.expressions}
     for fixture, count in counts.items():
         if fixture in metafunc.fixturenames:
-            starts = range(0, count, _BATCH)
-            metafunc.parametrize(fixture, [range(k, min(k + _BATCH, count)) for k in starts], ids=[f"seed{k}" for k in starts])
+            batches = [range(k, min(k + _BATCH, count)) for k in range(0, count, _BATCH)]
+            metafunc.parametrize(fixture, batches, ids=[f"seed{batch.start}" for batch in batches])
 
 
 def test_random_kernels(client: ComputeClient, kernels: range) -> None:
@@ -37,7 +37,8 @@ def test_random_kernels(client: ComputeClient, kernels: range) -> None:
     for seed in kernels:
         case = generate(seed)
         if difference := differ(case, client):
-            pytest.fail(report(case, client, difference, command(client.target.driver, seed)))
+            smaller = minimise(case, client, difference)
+            pytest.fail(report(smaller, client, difference, command(client.target.driver, seed)))
 
 
 def test_random_expressions(client: ComputeClient, expressions: range) -> None:
