@@ -22,16 +22,24 @@ from ruda.target import Target
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much to test: random rows an op, rows judged in higher precision, fuzzed kernels and expressions."""
+    """How much to test.
+
+    Attributes:
+        rows: random rows an op.
+        precise: those judged in higher precision.
+        literals: how many literals are tried for one operand of one op.
+        kernels, expressions: how many the fuzzers make.
+    """
 
     rows: int
     precise: int
+    literals: int
     kernels: int
     expressions: int
 
 
-QUICK = Amounts(rows=2_000, precise=400, kernels=150, expressions=60)
-FULL = Amounts(rows=50_000, precise=20_000, kernels=2_000, expressions=1_000)
+QUICK = Amounts(rows=2_000, precise=400, literals=4, kernels=150, expressions=60)
+FULL = Amounts(rows=50_000, precise=20_000, literals=99, kernels=2_000, expressions=1_000)
 
 
 def refuse(feature: str) -> NoReturn:

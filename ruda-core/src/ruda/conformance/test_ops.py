@@ -99,7 +99,7 @@ def test_op(
 
 
 @pytest.mark.parametrize(("name", "type"), _PAIRS, ids=_IDS)
-def test_op_with_literals(client: ComputeClient, name: str, type: ScalarType) -> None:
+def test_op_with_literals(client: ComputeClient, name: str, type: ScalarType, amounts: Amounts) -> None:
     """The op with each operand in turn written as a literal, and with constants alone (which core folds)."""
     require_dtypes(client.target, type.name)
     op = _PLAIN[name]
@@ -108,7 +108,10 @@ def test_op_with_literals(client: ComputeClient, name: str, type: ScalarType) ->
     count = max(map(len, columns.values()))
     columns = {n: np.resize(np.roll(column, shift), count) for shift, (n, column) in enumerate(columns.items())}
     checks: list[Check] = []
-    for value in literals(type):
+    values = literals(type)
+    # Quick runs take other literals for each op, so that together they try all.
+    picked = generator("literals", name, type.name).permutation(len(values))[: amounts.literals]
+    for value in (values[k] for k in picked):
         constant = f"{type_name(type)}({literal(value)})"
         whole = {n: np.full(count, value).astype(bool_.dtype if n == "p" else type.dtype) for n in columns}
         for position, n in enumerate(columns):

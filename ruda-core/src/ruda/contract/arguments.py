@@ -20,13 +20,15 @@ from ruda.types import ScalarType, i64, u64
 
 SLOT = 8
 
+SlotKind = Literal["address", "extent", "stride", "scalar"]
+
 
 @dataclass(frozen=True)
 class Slot:
     """One slot: which parameter, what of it, which axis, its type, and its byte ``position``."""
 
     param: str
-    kind: Literal["address", "extent", "stride", "scalar"]
+    kind: SlotKind
     axis: int
     type: ScalarType
     position: int
