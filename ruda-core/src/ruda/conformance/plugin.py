@@ -8,6 +8,8 @@ the summary.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from typing import NoReturn
@@ -67,7 +69,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to start without a driver that the command line names."""
+    """Refuse to start without a driver that the command line names; compile into a folder of this run's own."""
+    if "RUDA_CACHE_DIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="ruda-conformance-")
+        patch = pytest.MonkeyPatch()
+        patch.setenv("RUDA_CACHE_DIR", folder.name)
+        config.add_cleanup(folder.cleanup)
+        config.add_cleanup(patch.undo)
     for name in dict.fromkeys(config.getoption("--driver") + config.getoption("--require-driver")):
         try:
             registry.client(name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--source", action="store_true", help="print each kernel before it runs")
     options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="ruda-fuzz-") as folder:  # so many kernels would crowd the cache
+        os.environ["RUDA_CACHE_DIR"] = folder
+        return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cases that the command line asks for."""
     names = options.driver or ["reference"]
     clients = [registry.client(name) for name in names]
     failed = 0
