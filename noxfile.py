@@ -135,4 +135,5 @@ def docs(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure side by side with peers; never part of the tests."""
     session.install(*editable(*DRIVERS), *group("bench"))
+    session.run("python", "benchmarks/launch.py")
     session.run("python", "benchmarks/cpu.py", *session.posargs)
