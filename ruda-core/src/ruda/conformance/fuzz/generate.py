@@ -13,22 +13,20 @@ from __future__ import annotations
 import random
 
 from ruda.conformance.fuzz.emulate import ArrayArgument, Case
-from ruda.conformance.fuzz.terms import FLOATS, INTS, NARROWER, NUMBERS, Func, Scope, Terms
-from ruda.conformance.fuzz.writer import Writer
+from ruda.conformance.fuzz.functions import Functions
+from ruda.conformance.fuzz.terms import FLOATS, INTS, NARROWER, NUMBERS, Scope
 from ruda.types import as_type
 
 _SLOTS = 4  # elements of each out array that a thread owns
 _SHARED = 6
 
 
-class Generator(Writer):
+class Generator(Functions):
     """Makes one case from one seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(random.Random(seed))
-        self.terms = Terms(self.rng)
         self.seed = seed
-        self.types: dict[str, dict[str, str]] = {}
         self.outs: list[tuple[str, str]] = []
         self.counters: list[tuple[str, str, str]] = []  # array, dtype, the one atomic that updates it
         self.shared: list[tuple[str, str]] = []
@@ -57,6 +55,10 @@ class Generator(Writer):
             ("q", "i64", rng.randrange(-3, 4)),
         )
         params = [f"{a.name}: dsl.Array[dsl.{a.dtype}]" for a in arrays] + [f"{s}: dsl.{t}" for s, t, _ in scalars]
+        if rng.random() < 0.3:
+            self.pair()
+        if rng.random() < 0.3:
+            self.writer(rng.choice(self.outs)[1])
         self.line_at_module("@kernel", f"def kernel({', '.join(params)}):")
         self.types["kernel"] = {}
         self.kernel_body(Scope({s: t for s, t, _ in scalars}, list(inputs), functions), {s: t for s, t, _ in scalars})
@@ -71,33 +73,6 @@ class Generator(Writer):
         t = as_type(type)
         whole = [rng.choice((rng.randrange(-9, 10), t.max, t.min, rng.getrandbits(t.bits))) for _ in range(length)]
         return ArrayArgument(name, type, tuple(t.wrap(v) for v in whole))
-
-    def function(self, number: int) -> Func:
-        """A device function of scalars, with early returns."""
-        rng = self.rng
-        name = f"f{number}"
-        params = [rng.choice(NUMBERS) for _ in range(rng.choice((1, 2, 3)))]
-        result = rng.choice(NUMBERS)
-        names = [f"x{k}" for k in range(len(params))]
-        heads = [f"{n}: dsl.{t}" if rng.random() < 0.6 else n for n, t in zip(names, params, strict=True)]
-        self.line_at_module("@dsl.func", f"def {name}({', '.join(heads)}):")
-        self.types[name] = dict(zip(names, params, strict=True))
-        scope = Scope(dict(zip(names, params, strict=True)))
-        local = f"r{number}"
-        self.types[name][local] = result
-        self.line(f"{local} = {self.terms.number(result, scope, 1)}")
-        scope.variables[local] = result
-        for _ in range(rng.choice((0, 1, 2))):
-            if rng.random() < 0.5:
-                with self.block(f"if {self.terms.condition(scope, 1)}:"):
-                    self.line(f"return {self.terms.number(result, scope, 2)}")
-            else:
-                with self.block(f"for k{number} in range({rng.randrange(1, 4)}):"):
-                    self.line(f"{local} = {self.terms.number(result, scope, 2)}")
-                    with self.block(f"if {self.terms.condition(scope, 1)}:"):
-                        self.line(rng.choice((f"return {local}", "break", "continue")))
-        self.line(f"return {self.terms.number(result, scope, 2)}")
-        return Func(name, tuple(params), result)
 
     def kernel_body(self, scope: Scope, uniform: dict[str, str]) -> None:
         rng = self.rng
@@ -146,6 +121,8 @@ class Generator(Writer):
         self.budget -= 1
         rng = self.rng
         forms = [self.assign, self.assign, self.augment, self.write, self.update_counter, self.swap]
+        if self.pairs or self.writers:
+            forms.append(self.call)
         if depth < 3:
             forms += [self.branch, self.branch, self.for_loop, self.while_loop]
         if uniform and self.shared:
@@ -214,6 +191,18 @@ class Generator(Writer):
             self.line(f"{a}, {b} = {b}, {a}")
         else:
             self.line(f"{a}, {b} = {self.terms.number(type, scope, 1)}, {self.terms.number(other, scope, 1)}")
+
+    def call(self, scope: Scope, depth: int, uniform: bool, leave: bool | None) -> None:
+        """A call of a device function as a statement: two results at once, or a write through a parameter."""
+        terms = self.terms
+        for function, elem in self.writers.items():
+            for out in (name for name, type in self.outs if type == elem and name != "l0"):
+                self.line(f"{function}({out}, {self.own(out, scope)}, {terms.number(elem, scope, 2)})")
+        for function, type in self.pairs.items():
+            first, second = self.fresh(type), self.fresh(type)
+            self.line(f"{first}, {second} = {function}({terms.number(type, scope, 2)}, {terms.number(type, scope, 1)})")
+            for name in (first, second):
+                scope.variables[name] = self.types["kernel"][name] = type
 
     def own(self, name: str, scope: Scope, number: int | None = None) -> str:
         """An index of ``out`` that this thread owns, or one that is out of range."""

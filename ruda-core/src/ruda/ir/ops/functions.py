@@ -39,7 +39,9 @@ def _ulp(f32: float, f64: float) -> dict[str, float]:
 def _row(
     name: str, arity: int, function: Callable[..., A], doc: str, bound: dict[str, float], *domain: tuple[float, float] | None
 ) -> None:
-    python = tuple(f"{m}.{name}" for m in ("math", "numpy"))
+    # NumPy 2 has most functions under C's name too, and some under an older one only it has.
+    spellings = {f"math.{name}": math, f"numpy.{name}": np, f"numpy.{getattr(function, '__name__', name)}": np}
+    python = tuple(s for s, module in spellings.items() if hasattr(module, s.rpartition(".")[2]))
     row(name, SECTION, arity, FLOAT, _wide(function), doc, ulp=bound, exact=name, domain=domain, python=python, dsl=name)
 
 
