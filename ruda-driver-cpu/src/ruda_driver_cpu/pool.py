@@ -3,9 +3,9 @@
 A launch is handed to as many workers as pay off. These call the kernel's entry,
 which takes chunks of blocks from a counter in native code until none is left;
 ctypes releases the GIL meanwhile. The caller takes part where the launch is
-known to end soon. Else it waits on a lock, so that Ctrl-C reaches it: it then
-sets the launch's cancel flag and waits for the workers, which look at the flag
-between chunks and in loops.
+known to end soon, and hands it to helpers by ``handoff``. Else it waits on a
+lock, so that Ctrl-C reaches it: it then sets the launch's cancel flag and waits
+for the workers, which look at the flag between chunks and in loops.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from ruda_driver_cpu.handoff import Handoff, Job
+
 #: Seconds between looks at pending signals where a lock's wait cannot be interrupted.
 _SLICE = 0.1
+
+#: Seconds between looks at helpers that take longer than a busy wait.
+_NAP = 50e-6
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
@@ -58,21 +64,6 @@ class Launch:
         if last:
             self._done.release()
 
-    def share(self) -> None:
-        """Take part in the launching thread, then wait for the workers; see :meth:`wait`."""
-        try:
-            self._work()
-        except BaseException:
-            self.cancel()
-            raise
-        with self._lock:
-            self._closed = True
-            idle = self._running == 0
-        if not idle:
-            self.wait()
-        elif self._error is not None:
-            raise self._error
-
     def wait(self) -> None:
         """Wait until all chunks have run.
 
@@ -111,27 +102,60 @@ class Pool:
 
     def reset(self) -> None:
         """Forget the workers, which a forked child does not have."""
-        self._queue: SimpleQueue[Launch | None] = SimpleQueue()
+        self._queue: SimpleQueue[Launch | Handoff | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._started = False
+        self._handoff = Handoff()
+        self._handing = threading.Lock()
 
-    def run(self, launch: Launch, workers: int, *, share: bool) -> None:
-        """Run ``launch`` on at most ``workers`` threads and wait for it; may be called by several threads at once.
-
-        With ``share`` the calling thread is one of them, which spares waking it, but no signal reaches it meanwhile.
-        """
+    def run(self, launch: Launch, workers: int) -> None:
+        """Run ``launch`` on at most ``workers`` threads and wait for it; may be called by several threads at once."""
         try:
-            if not self._started:
-                self._start()
-            for _ in range(workers - share):
+            self._start()
+            for _ in range(workers):
                 self._queue.put(launch)
+            self._handoff.disturb()
         except BaseException:
             launch.cancel()
             raise
-        if share:
-            launch.share()
-        else:
-            launch.wait()
+        launch.wait()
+
+    def share(self, job: Job, work: Callable[[], None], cancel: Callable[[], None]) -> None:
+        """Run a launch that ends soon in this thread and in helpers that wait or wake in time.
+
+        Args:
+            job: what a helper runs.
+            work: the same, for this thread.
+            cancel: makes all of them return soon.
+        """
+        if not self._handing.acquire(blocking=False):
+            work()  # another thread is sharing its launch; the helpers are busy with that
+            return
+        try:
+            self._start()
+            asleep = len(job.scratch) - self._handoff.post(job)
+            for _ in range(asleep):
+                self._queue.put(self._handoff)
+            try:
+                work()
+            finally:
+                self._finish(cancel)
+        finally:
+            self._handing.release()
+
+    def _finish(self, cancel: Callable[[], None]) -> None:
+        """Wait for the helpers, through any number of signals: they use memory of the launch."""
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                if self._handoff.finish():
+                    break
+                time.sleep(_NAP)
+            except BaseException as error:
+                interrupt = error
+                cancel()
+        if interrupt is not None:
+            raise interrupt
 
     def close(self) -> None:
         """Let the workers end once they are idle."""
@@ -142,18 +166,24 @@ class Pool:
                     self._queue.put(None)
 
     def _start(self) -> None:
+        if self._started:
+            return
         with self._lock:
             if self._started:
                 return
             for number in range(self.threads):
-                threading.Thread(target=_work, args=(self._queue,), name=f"ruda-cpu-{number}", daemon=True).start()
+                arguments = self._queue, self._handoff
+                threading.Thread(target=_work, args=arguments, name=f"ruda-cpu-{number}", daemon=True).start()
             self._started = True
 
 
-def _work(queue: SimpleQueue[Launch | None]) -> None:
-    while (launch := queue.get()) is not None:
-        launch.join()
-        del launch  # keep nothing of it while waiting
+def _work(queue: SimpleQueue[Launch | Handoff | None], handoff: Handoff) -> None:
+    while (item := queue.get()) is not None:
+        if isinstance(item, Launch):
+            item.join()
+        del item  # keep nothing of it while waiting
+        if queue.empty():
+            handoff.wait()
 
 
 def _acquire(lock: threading.Lock) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
 
 import llvmlite.binding as llvm
@@ -22,15 +21,11 @@ _HOLDING = ctypes.PYFUNCTYPE(None, *_ARGUMENTS)
 _numbers = itertools.count()
 
 
-@functools.cache
-def _jit() -> llvm.LLJIT:
-    return llvm.create_lljit_compiler(targets.host().target_machine(), suppress_errors=True)
-
-
 class Program:
     """Machine code of one kernel; it goes with the last reference, so never under a launch that runs.
 
     Attributes:
+        entry: the address of the code.
         run: the entry (see ``llvm_entry``), called without the GIL.
         run_short: the same, called holding the GIL, which costs less.
         short: the most blocks that ``run_short`` may be given.
@@ -45,9 +40,9 @@ class Program:
     def __init__(self, compiled: CompiledKernel) -> None:
         facts = compiled.source.metadata
         self._code = self._link(compiled)
-        address = self._code[compiled.source.entry]
-        self.run = _RELEASING(address)
-        self.run_short = _HOLDING(address)
+        self.entry = self._code[compiled.source.entry]
+        self.run = _RELEASING(self.entry)
+        self.run_short = _HOLDING(self.entry)
         self.cost = max(int(facts["cost"]), 1)
         self.bounded = bool(facts["bounded"])
         self.short = self.SHORT // self.cost if self.bounded else 0
@@ -61,7 +56,7 @@ class Program:
         for name, where in libm.symbols().items():
             library.import_symbol(name, where)
         try:
-            return library.link(_jit(), f"ruda{next(_numbers)}")
+            return library.link(targets.jit(), f"ruda{next(_numbers)}")
         except RuntimeError as error:
             raise CompilationError(
                 f"kernel {compiled.name}: its code cannot be linked into this process: {error}"

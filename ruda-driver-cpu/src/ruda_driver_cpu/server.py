@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ruda.errors import DeviceFault, TooManyResources
 from ruda.target import Dim3
 from ruda_driver_cpu import ranges, targets
 from ruda_driver_cpu.events import Timeline
+from ruda_driver_cpu.handoff import MOST, Job
 from ruda_driver_cpu.memory import address, aligned, memory_info
 from ruda_driver_cpu.pool import Launch, Pool
 from ruda_driver_cpu.program import Control, Program
@@ -108,8 +110,15 @@ class CpuServer(Server):
             program.run(packed, *grid, control.address, address(scratch))
             program.put(scratch)
 
-        share = program.bounded and total * program.cost <= _SOON
-        self._pool.run(Launch(work, control.cancel), workers, share=share)
+        if not program.bounded or total * program.cost > _SOON:
+            self._pool.run(Launch(work, control.cancel), workers)
+            return
+        scratch = [program.take() for _ in range(min(workers - 1, MOST))]
+        block = ctypes.cast(ctypes.c_char_p(packed), ctypes.c_void_p).value or 0
+        job = Job(program.entry, block, grid, control.address, [address(s) for s in scratch])
+        self._pool.share(job, work, control.cancel)
+        for piece in scratch:
+            program.put(piece)
 
     def flush(self, stream: int) -> None:
         self._timeline.require(stream)

@@ -74,6 +74,12 @@ def host() -> Machine:
     )
 
 
+@functools.cache
+def jit() -> llvm.LLJIT:
+    """What links code into this process."""
+    return llvm.create_lljit_compiler(host().target_machine(), suppress_errors=True)
+
+
 def machine(name: str) -> Machine:
     """The processor of a target's name, ``"cpu:host"`` or for instance ``"cpu:x86-64-v3"``.
 
