@@ -58,7 +58,7 @@ def module_text(case: Case, title: str) -> str:
     special = f"from math import {', '.join(names)}\n\n" if names else ""
     return (
         f'"""{title}"""\n\n{special}from ruda.conformance.fuzz.emulate import ArrayArgument, Case\n\n'
-        f"CASE = {pprint.pformat(case, width=110)}\n"
+        f"CASE = {pprint.pformat(case, width=110, sort_dicts=False)}\n"
     )
 
 
