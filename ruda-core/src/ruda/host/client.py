@@ -217,11 +217,13 @@ class ComputeClient:
                 raise ArrayError("this array was freed")
             streams = cast("set[Stream]", owners | {stream})
             with ExitStack() as locks:
-                for each in sorted(streams, key=lambda s: s.id):
+                ordered = sorted(streams, key=lambda s: s.id)
+                for each in ordered:
                     locks.enter_context(each.lock)
                 if {memory.owner for memory in memories} == owners:
-                    for each in streams - {stream}:
-                        self._order(each, stream)
+                    for each in ordered:
+                        if each is not stream:
+                            self._order(each, stream)
                     for memory in memories:
                         memory.owner = stream
                     yield
