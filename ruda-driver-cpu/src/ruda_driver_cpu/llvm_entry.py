@@ -28,7 +28,7 @@ CHUNK, CANCEL, NEXT, CONTROL_BYTES = 0, 8, 64, 128
 STACK = 64 << 10
 
 #: Threads in x of the blocks that may run as one.
-ROW = 4096
+ROW = 1 << 20
 
 _ALIGNMENT = 64
 

@@ -28,7 +28,7 @@ _SOON = 500_000_000
 _PATIENCE = 4_000_000
 
 #: Chunks that each worker gets on average, so that none waits long for the last.
-_CHUNKS = 8
+_CHUNKS = 16
 
 #: So that threads are fewer than ``ranges.MOST``.
 _MOST_BLOCKS = ranges.MOST // targets.LIMITS.max_threads
@@ -99,7 +99,9 @@ class CpuServer(Server):
         if total > _MOST_BLOCKS:
             raise TooManyResources("blocks of a grid", total, _MOST_BLOCKS, "let each thread do more")
         threads = self._pool.threads
-        chunk = max(1, min(total // (threads * _CHUNKS), _PATIENCE // program.cost))
+        soon = program.bounded and total * program.cost <= _SOON
+        chunk = total // (threads * _CHUNKS)
+        chunk = max(1, chunk if soon else min(chunk, _PATIENCE // program.cost))
         control = Control(chunk)
         workers = min(threads, -(-total // chunk))
         if program.bounded:
@@ -110,7 +112,7 @@ class CpuServer(Server):
             program.run(packed, *grid, control.address, address(scratch))
             program.put(scratch)
 
-        if not program.bounded or total * program.cost > _SOON:
+        if not soon:
             self._pool.run(Launch(work, control.cancel), workers)
             return
         scratch = [program.take() for _ in range(min(workers - 1, MOST))]

@@ -57,7 +57,7 @@ range:
   store i64 %v41, ptr %s3
   store i64 %v42, ptr %s4
   store i64 %v43, ptr %s5
-  store i64 128, ptr %s1
+  store i64 32768, ptr %s1
   br label %block
 block:
   %v44 = load i64, ptr %s3
@@ -186,7 +186,7 @@ end116:
 after110:
   br label %both75
 both75:
-  store i64 128, ptr %s1
+  store i64 32768, ptr %s1
   %v147 = load i64, ptr %s3
   %v148 = add nuw nsw i64 %v147, %v56
   %v149 = load i64, ptr %s4
