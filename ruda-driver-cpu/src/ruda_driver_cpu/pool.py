@@ -128,8 +128,8 @@ class Pool:
             work: the same, for this thread.
             cancel: makes all of them return soon.
         """
-        if not self._handing.acquire(blocking=False):
-            work()  # another thread is sharing its launch; the helpers are busy with that
+        if not job.scratch or not self._handing.acquire(blocking=False):
+            work()  # no helper is wanted, or another thread is sharing its launch and they are busy with that
             return
         try:
             self._start()
