@@ -1,12 +1,16 @@
-"""Scalar types, their NumPy twins, and the promotion rules of the language.
+"""Scalar, vector and struct types, their NumPy twins, and the promotion rules of the language.
 
 A :class:`ScalarType` is what ``dsl.f32`` is. Every place that takes a dtype
 accepts the type itself, ``"f32"``, ``"float32"``, ``np.float32`` or the
-builtins ``float``, ``int`` and ``bool`` (see :func:`as_type`).
+builtins ``float``, ``int`` and ``bool`` (see :func:`as_type`). Where elements
+of an array are meant, it also takes vectors, structs and structured NumPy
+dtypes (see :func:`as_element`).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,8 +23,24 @@ from ruda.errors import DtypeError
 Kind = Literal["bool", "int", "uint", "float"]
 
 
+class OrNone:
+    """What an annotation may write ``T | None`` with, for a parameter that may be None."""
+
+    def __or__(self, other: object) -> Maybe:
+        return Maybe(self) if other is None else NotImplemented
+
+    __ror__ = __or__
+
+
 @dataclass(frozen=True)
-class ScalarType:
+class Maybe:
+    """``of | None`` in an annotation."""
+
+    of: object
+
+
+@dataclass(frozen=True)
+class ScalarType(OrNone):
     """One scalar type: ``name`` in ruda's spelling, ``kind``, size in ``bits``, and its NumPy dtype."""
 
     name: str
@@ -89,13 +109,129 @@ f16 = _scalar("f16", "float", 16, np.float16)
 bf16 = _scalar("bf16", "float", 16, ml_dtypes.bfloat16)
 f32 = _scalar("f32", "float", 32, np.float32)
 f64 = _scalar("f64", "float", 64, np.float64)
+#: For storage and conversion only. f8e4m3 has no infinity: what is too large for it becomes NaN.
+f8e4m3 = _scalar("f8e4m3", "float", 8, ml_dtypes.float8_e4m3fn)
+f8e5m2 = _scalar("f8e5m2", "float", 8, ml_dtypes.float8_e5m2)
 
 SIGNED = (i8, i16, i32, i64)
 UNSIGNED = (u8, u16, u32, u64)
 INTS = SIGNED + UNSIGNED
 FLOATS = (f16, bf16, f32, f64)
 NUMBERS = INTS + FLOATS
-SCALARS = (bool_, *NUMBERS)
+STORAGE = (f8e4m3, f8e5m2)
+SCALARS = (bool_, *NUMBERS, *STORAGE)
+
+
+@dataclass(frozen=True)
+class VecType(OrNone):
+    """``lanes`` scalars of one type, packed: its alignment is that of ``elem``."""
+
+    elem: ScalarType
+    lanes: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of one vector in an array."""
+        return self.elem.size * self.lanes
+
+    @property
+    def alignment(self) -> int:
+        """Bytes."""
+        return self.elem.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's twin, a subarray dtype: an array of it has the lanes as its last axis."""
+        return np.dtype((self.elem.dtype, (self.lanes,)))
+
+    def __call__(self, *lanes: Any) -> npt.NDArray[Any]:
+        """On the host: the lanes as a NumPy array of shape (lanes,); one value is that of all lanes."""
+        return np.full((self.lanes,), lanes[0] if len(lanes) == 1 else lanes, self.elem.dtype)
+
+    def __repr__(self) -> str:
+        return f"Vec[{self.elem}, {self.lanes}]"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a struct: its type, the shape of a fixed array (empty for one item), its byte ``offset``."""
+
+    name: str
+    type: ScalarType | VecType | StructType
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class StructType(OrNone):
+    """Named fields in C's natural layout, the same on every backend; made by :func:`struct_type`.
+
+    ``size`` and ``alignment`` are in bytes.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    size: int
+    alignment: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's twin: a structured dtype with the same offsets."""
+        return np.dtype(
+            {
+                "names": [f.name for f in self.fields],
+                "formats": [np.dtype((f.type.dtype, f.shape)) for f in self.fields],
+                "offsets": [f.offset for f in self.fields],
+                "itemsize": self.size,
+            }
+        )
+
+    def field(self, name: str) -> Field | None:
+        """The field of that name, or None."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: What an array can hold.
+ElementType = ScalarType | VecType | StructType
+
+#: A vector has 2 to so many lanes.
+MAX_LANES = 16
+
+
+def vec_type(elem: Any, lanes: Any) -> VecType:
+    """The vector of ``lanes`` (2 to 16) scalars of type ``elem``.
+
+    Raises:
+        DtypeError: no such type, or another number of lanes.
+    """
+    if isinstance(lanes, bool) or not isinstance(lanes, int) or not 2 <= lanes <= MAX_LANES:
+        raise DtypeError(f"a vector has 2 to {MAX_LANES} lanes, not {lanes!r}")
+    return VecType(as_type(elem), lanes)
+
+
+def struct_type(name: str, fields: Iterable[tuple[str, Any, tuple[int, ...]]]) -> StructType:
+    """A struct of ``(name, type, shape)`` fields, laid out as C lays them out.
+
+    Raises:
+        DtypeError: no field, a fixed array without items, or a type that ruda does not have.
+    """
+    placed: list[Field] = []
+    end, alignment = 0, 1
+    for field, spec, shape in fields:
+        type = as_element(spec)
+        if any(n < 1 for n in shape):
+            raise DtypeError(f"field {field} of {name} has shape {shape}; each axis of a fixed array is at least 1")
+        align = type.size if isinstance(type, ScalarType) else type.alignment
+        offset = -(-end // align) * align
+        placed.append(Field(field, type, shape, offset))
+        end, alignment = offset + type.size * math.prod(shape), max(alignment, align)
+    if not placed:
+        raise DtypeError(f"struct {name} has no fields")
+    return StructType(name, tuple(placed), -(-end // alignment) * alignment, alignment)
+
 
 _BY_NAME: dict[str, ScalarType] = {t.name: t for t in SCALARS}
 _BY_DTYPE: dict[np.dtype[Any], ScalarType] = {t.dtype: t for t in SCALARS}
@@ -109,7 +245,7 @@ _ADVICE = {
     "O": "convert to a numeric dtype first",
     "S": "use a uint8 array",
     "U": "use a uint8 or uint32 array",
-    "V": "give each field an array of its own",
+    "V": "give its bytes a dtype with named fields",
 }
 
 
@@ -140,14 +276,83 @@ def as_type(spec: Any) -> ScalarType:
     return found
 
 
+def as_element(spec: Any) -> ElementType:
+    """The type that ``spec`` names where elements of an array are meant.
+
+    Args:
+        spec: what :func:`as_type` takes, a vector, a struct, a class made by ``@dsl.struct``, or a structured NumPy
+            dtype, whose own offsets do not count: the struct has C's natural layout.
+
+    Raises:
+        DtypeError: ruda has no such type; the message says what to use.
+    """
+    if isinstance(spec, VecType | StructType):
+        return spec
+    struct = getattr(spec, "__ruda_struct__", None)
+    if isinstance(struct, StructType):
+        return struct
+    if isinstance(spec, np.dtype) and spec.names is not None:
+        parts = ((name, *_unshaped(spec[name])) for name in spec.names)
+        return struct_type(f"struct({', '.join(spec.names)})", parts)
+    return as_type(spec)
+
+
+def scalars_of(type: ElementType) -> frozenset[ScalarType]:
+    """The scalar types that an element is made of."""
+    return frozenset(scalar for _, scalar in placed_scalars(type))
+
+
+def placed_scalars(type: ElementType, offset: int = 0) -> Iterator[tuple[int, ScalarType]]:
+    """The byte offset and type of each scalar in an element, in order."""
+    match type:
+        case VecType():
+            yield from ((offset + i * type.elem.size, type.elem) for i in range(type.lanes))
+        case StructType():
+            for field in type.fields:
+                for i in range(math.prod(field.shape)):
+                    yield from placed_scalars(field.type, offset + field.offset + i * field.type.size)
+        case ScalarType():
+            yield offset, type
+
+
+def same_fields(a: ElementType, b: ElementType) -> bool:
+    """Whether two types are alike but for the names of structs."""
+    if not (isinstance(a, StructType) and isinstance(b, StructType)):
+        plain = (scalars_of(a), a.size) if not isinstance(a, StructType) else None
+        return plain is not None and not isinstance(b, StructType) and plain == (scalars_of(b), b.size)
+    return len(a.fields) == len(b.fields) and all(
+        x.name == y.name
+        and x.type.size * math.prod(x.shape) == y.type.size * math.prod(y.shape)
+        and (same_fields(x.type, y.type) or scalars_of(x.type) == scalars_of(y.type))
+        for x, y in zip(a.fields, b.fields, strict=True)
+    )
+
+
+def smallest_scalar(type: ElementType) -> int:
+    """Bytes of the smallest scalar in an element: what kernels count offsets in, at worst."""
+    return min(scalar.size for scalar in scalars_of(type))
+
+
+def cell_dtype(type: ElementType) -> np.dtype[Any]:
+    """NumPy's dtype of one element as one item: a vector is a struct of one field, ``lanes``."""
+    return np.dtype([("lanes", type.dtype)]) if isinstance(type, VecType) else type.dtype
+
+
+def _unshaped(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    return (dtype, ()) if dtype.subdtype is None else dtype.subdtype
+
+
 def promote(a: ScalarType, b: ScalarType) -> ScalarType | None:
     """The common type of two typed operands, or None where a cast must be written.
 
     Two ints: the wider; mixed signedness only where the signed one is wider.
-    Int with float: the float. f16 with bf16: f32. bool counts as i32.
+    Int with float: the float. f16 with bf16: f32. bool counts as i32. The
+    8-bit floats go with nothing but themselves.
     """
     if a == b:
         return a
+    if a in STORAGE or b in STORAGE:
+        return None
     if a.kind == "bool":
         a = i32
     if b.kind == "bool":

@@ -53,6 +53,7 @@ def test_the_example_of_the_documentation():
 def test_every_node_round_trips():
     x = ir.Array("x", f32, 2, "strided", 16)
     s, m = ir.SharedArray("s", i32, (3, 4)), ir.LocalArray("m", i32, ())
+    t = ir.ConstantArray("t", f32, (2,), b"\x00\x00\x80?\xff\x00\x00\x80")
     n, hidden = ir.Scalar(i32, "n"), ir.Scalar(i64, "$n0")
     one, v, local = Const(i32, 1), Value(i32, "v"), ir.Local(i32, "$returned.0")
     function = ir.Function(
@@ -64,8 +65,9 @@ def test_every_node_round_trips():
         ir.DeclareArray(m),
         ir.Declare(ir.Local(i32, "x"), ir.Apply(i32, "neg", (v,), Pos("a.py", 9))),
         ir.Assign(local, v),
-        ir.Load(Value(f32, "e"), x, (v, hidden), ir.Apply(bool_, "eq", (v, v)), pos=Pos("a.py", 5)),
-        ir.Store(m, (), one, Const(bool_, False)),
+        ir.Load((Value(f32, "e"),), x, (v, hidden), ir.Apply(bool_, "eq", (v, v)), pos=Pos("a.py", 5)),
+        ir.Store(m, (), (one,), Const(bool_, False)),
+        ir.Load((Value(f32, "c"),), t, (v,)),
         ir.Atomic(Value(i32, "o"), "atomic_compare_exchange", s, (one, one), (v, n)),
         ir.Atomic(None, "atomic_load", s, (one, one), (), Const(bool_, True)),
         ir.Call((Value(i32, "p"), Value(f64, "q")), "two", (v, Const(f64, -0.0))),
@@ -75,7 +77,13 @@ def test_every_node_round_trips():
         ir.Loop(Block((ir.Break(pos=Pos("a.py", 3)),)), pos=Pos("a.py", 2)),
         ir.Return(),
     )
-    facts = {"params": (x, n, hidden), "shared": (s,), "functions": (function,), "pos": Pos("a.py", 1, 0, 9)}
+    facts = {
+        "params": (x, n, hidden),
+        "shared": (s,),
+        "functions": (function,),
+        "constants": (t,),
+        "pos": Pos("a.py", 1, 0, 9),
+    }
     kernel = of(*body, bounds="unchecked", fastmath=True, folded=True, flat=True, **facts)
     back = round_trip(kernel)
     assert [s.pos for s in ir.walk(back.body)] == [s.pos for s in ir.walk(kernel.body)]
@@ -89,7 +97,7 @@ def test_any_name_and_file(name, file, elem):
     """Quotes, blanks, line ends, brackets and letters of any script."""
     x = ir.Array(name, elem, 1)
     statements = (
-        ir.Load(Value(elem, name), x, (Const(i32, 0),), pos=Pos(file, 3, 1, 2)),
+        ir.Load((Value(elem, name),), x, (Const(i32, 0),), pos=Pos(file, 3, 1, 2)),
         ir.Declare(ir.Local(elem, name), Value(elem, name)),
     )
     back = round_trip(of(*statements, params=(x,)))

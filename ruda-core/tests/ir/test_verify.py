@@ -39,7 +39,7 @@ def put(*indices, memory=X, expr=None, guard=None):
     return ir.Store(
         memory,
         indices,
-        Const(memory.elem, 1.0 if memory.elem.is_float else 1) if expr is None else expr,
+        (Const(memory.elem, 1.0 if memory.elem.is_float else 1) if expr is None else expr,),
         guard,
         pos=POS,
     )
@@ -52,7 +52,7 @@ def test_a_kernel_of_everything_is_legal():
         ir.DeclareArray(MINE),
         ir.Declare(L),
         ir.Let(V, apply(i32, "add", N, ir.Extent(i32, X, 1))),
-        ir.Load(Value(f32, "e"), X, (V, Const(i64, 3))),
+        ir.Load((Value(f32, "e"),), X, (V, Const(i64, 3))),
         ir.Atomic(old, "atomic_add", TILE, (ZERO, ONE), (V,)),
         ir.Atomic(None, "atomic_store", TILE, (ZERO, ONE), (V,)),
         ir.Call((Value(i32, "r"),), "twice", (old,)),
@@ -94,9 +94,9 @@ ILLEGAL = {
     "too few indices": (put(ZERO), "x takes 2 indices here, not 1"),
     "a float index": (put(ZERO, Const(f32, 1.0)), "an index of x is f32, not an integer"),
     "a bool index": (put(ZERO, TRUE), "an index of x is bool"),
-    "a store of another type": (put(ZERO, ZERO, expr=ONE), "an element of x is f32, not i32"),
+    "a store of another type": (put(ZERO, ZERO, expr=ONE), "x holds f32, not i32"),
     "a guard in checked mode": (put(ZERO, ZERO, guard=TRUE), "guards stand for bounds"),
-    "a load of another type": (ir.Load(V, X, (ZERO, ZERO), pos=POS), "value v is i32, x holds f32"),
+    "a load of another type": (ir.Load((V,), X, (ZERO, ZERO), pos=POS), "x holds f32, not i32"),
     "an unknown atomic": (ir.Atomic(None, "atomic_nand", TILE, (ZERO, ZERO), (ONE,), pos=POS), "no atomic operation"),
     "an atomic on the wrong type": (
         ir.Atomic(None, "atomic_and", X, (ZERO, ZERO), (Const(f32, 1.0),), pos=POS), "atomic_and does not take f32"),
@@ -177,7 +177,7 @@ def test_functions_are_pure_and_not_recursive():
         "the only Return of a function": function(ir.If(TRUE, Block((end,)), Block()), end),
         "a result is f32, not i32": function(end, results=(f32,)),
         "a function has no barrier": function(ir.Barrier(), end),
-        "a function has no memory": function(ir.Load(Value(i32, "e"), TILE, (ZERO, ZERO)), end),
+        "a function has no memory": function(ir.Load((Value(i32, "e"),), TILE, (ZERO, ZERO)), end),
         "a function names the kernel's parameter": function(let(N), end),
         "a function asks for thread_idx_x": function(let(apply(i32, "thread_idx_x")), end),
         "f is no function defined before": function(ir.Call((Value(i32, "r"),), "f", (a,)), end),
@@ -188,6 +188,18 @@ def test_functions_are_pure_and_not_recursive():
         assert "in function f" in str(caught.value)
     own = (ir.DeclareArray(MINE), put(a, memory=MINE), end)
     verify(kernel(functions=(function(*own),)))
+
+
+def test_constant_arrays_are_declared_and_only_read():
+    table = ir.ConstantArray("c", i32, (2, 2), bytes(16))
+    verify(kernel(ir.Load((V,), table, (ZERO, ONE), pos=POS), constants=(table,)))
+    for statement, facts, rule in (
+        (ir.Load((V,), table, (ZERO, ONE), pos=POS), {}, "ConstantArray c is not declared here"),
+        (put(ZERO, ONE, memory=table), {"constants": (table,)}, "c is only read"),
+        (ir.Atomic(V, "atomic_add", table, (ZERO, ONE), (ONE,), pos=POS), {"constants": (table,)}, "c is only read"),
+    ):
+        with pytest.raises(ValidationError, match=rule):
+            verify(kernel(statement, **facts))
 
 
 def test_a_flat_kernel_takes_one_offset():
@@ -207,6 +219,8 @@ def test_a_flat_kernel_takes_one_offset():
         ({"block_dim": (4, 0, 1)}, "not positive"),
         ({"params": (N, N)}, "n names more than one"),
         ({"shared": (ir.SharedArray("s", i32, (0,)),)}, r"s has shape \(0,\)"),
+        ({"constants": (ir.ConstantArray("c", i32, (2,), bytes(7)),)}, "c has 7 bytes of 8"),
+        ({"constants": (ir.ConstantArray("tile", i32, (1,), bytes(4)),)}, "tile names more than one"),
         ({"bounds": "maybe"}, "unknown bounds mode"),
     ],
 )

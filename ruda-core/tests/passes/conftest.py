@@ -120,7 +120,8 @@ class Generator:
         self.uniform += self.uniform_locals
         body = self.block(size, 3, uniform=True, loop=False, barriers=True)
         epilogue = [
-            ir.Store(self.out, (self.thread(), ir.Const(i32, ROW - 1)), cast(local, i32)) for local in self.locals[:1]
+            ir.Store(self.out, (self.thread(), ir.Const(i32, ROW - 1)), (cast(local, i32),))
+            for local in self.locals[:1]
         ]
         return ir.Kernel(
             "k",
@@ -216,7 +217,7 @@ class Generator:
             memory = self.random.choice([self.x, self.m, *self.arrays])
             indices = tuple(self.subscript() for _ in range(memory.rank))
             value = ir.Value(memory.elem, self.name("e"))
-            load = ir.Load(value, memory, indices, pos=pos)
+            load = ir.Load((value,), memory, indices, pos=pos)
             self.names.append(value)
             return [load]
         if way < 0.92:
@@ -225,8 +226,8 @@ class Generator:
             return [ir.DeclareArray(array, pos=pos)]
         if self.arrays and way < 0.95:
             array = self.random.choice(self.arrays)
-            return [ir.Store(array, tuple(self.subscript() for _ in array.shape), self.expr(i32), pos=pos)]
-        return [ir.Store(self.out, (self.thread(), self.subscript()), self.expr(i32), pos=pos)]
+            return [ir.Store(array, tuple(self.subscript() for _ in array.shape), (self.expr(i32),), pos=pos)]
+        return [ir.Store(self.out, (self.thread(), self.subscript()), (self.expr(i32),), pos=pos)]
 
     def subscript(self) -> ir.Expr:
         """Inside, or anywhere, of any integer type."""
@@ -240,9 +241,9 @@ class Generator:
         near = op("mod", op("add", tid, ir.Const(self.index, self.random.randint(1, 5))), ir.Const(self.index, THREADS))
         value = ir.Value(i32, self.name("s"))
         out = [
-            ir.Store(self.tile, (tid,), self.expr(i32), pos=pos),
+            ir.Store(self.tile, (tid,), (self.expr(i32),), pos=pos),
             ir.Barrier(pos=pos),
-            ir.Load(value, self.tile, (near,), pos=pos),
+            ir.Load((value,), self.tile, (near,), pos=pos),
             ir.Barrier(pos=pos),
         ]
         self.names.append(value)

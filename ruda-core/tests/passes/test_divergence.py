@@ -4,6 +4,7 @@ import pytest
 
 from ruda.errors import KernelSyntaxError
 from ruda.passes.divergence import check
+from ruda.reference.runtime import TARGET
 
 TID = "thread_idx_x.i32()"
 DECLARED = ("scalar ^n i32",)
@@ -67,19 +68,19 @@ FINE = {
 @pytest.mark.parametrize("body", DIVERGENT.values(), ids=DIVERGENT)
 def test_refused(kernel, body):
     with pytest.raises(KernelSyntaxError, match="of the block's 64 threads reach this barrier"):
-        check(kernel(body, *DECLARED))
+        check(kernel(body, *DECLARED), TARGET)
 
 
 @pytest.mark.parametrize("body", FINE.values(), ids=FINE)
 def test_not_refused(kernel, body):
-    check(kernel(body, *DECLARED))
+    check(kernel(body, *DECLARED), TARGET)
 
 
 def test_the_error_names_both_lines(kernel):
     """The barrier's place, the condition's line, the number of threads, and what to do."""
     body = branch("lt.bool(thread_idx_y.i32(), i32(1))", BARRIER, pos="!0:8:3-11")
     with pytest.raises(KernelSyntaxError) as caught:
-        check(kernel(body, block="8 3 2"))
+        check(kernel(body, block="8 3 2"), TARGET)
     error = caught.value
     assert (error.file, error.line, error.column, error.kernel) == ("user.py", 9, 4, "k")
     assert "only 16 of the block's 48 threads" in error.message
@@ -90,6 +91,6 @@ def test_the_error_names_both_lines(kernel):
 def test_other_axes(kernel):
     """x is the fastest axis: of a block of one row, all threads have y = 0."""
     body = branch("lt.bool(thread_idx_y.i32(), i32(1))", BARRIER)
-    check(kernel(body, block="8 1 2"))
+    check(kernel(body, block="8 1 2"), TARGET)
     with pytest.raises(KernelSyntaxError):
-        check(kernel(branch("lt.bool(thread_idx_z.i32(), i32(1))", BARRIER), block="8 1 2"))
+        check(kernel(branch("lt.bool(thread_idx_z.i32(), i32(1))", BARRIER), block="8 1 2"), TARGET)

@@ -20,7 +20,7 @@ TILE = ir.SharedArray("tile", f32, (3, 300))
 
 
 def load(memory, *indices):
-    return ir.Load(Value(memory.elem, "v"), memory, indices)
+    return ir.Load((Value(memory.elem, "v"),), memory, indices)
 
 
 def of(*statements, index=i32, mode="checked", **facts):
@@ -81,7 +81,7 @@ def test_static_shapes_need_no_guard_where_nothing_can_be_outside(indices, guard
 @pytest.mark.parametrize("outside", [(3, 0), (0, 300), (-1, 0), (0, -1)])
 def test_a_constant_outside_of_a_static_shape_never_happens(outside):
     indices = [Const(i32, i) for i in outside]
-    kernel = bounds.lower(of(load(TILE, *indices), ir.Store(TILE, tuple(indices), Value(f32, "v"))))
+    kernel = bounds.lower(of(load(TILE, *indices), ir.Store(TILE, tuple(indices), (Value(f32, "v"),))))
     assert kernel.body.statements[0].guard == Const(bool_, False)
     assert fold(kernel).body == Block()
 
@@ -89,12 +89,12 @@ def test_a_constant_outside_of_a_static_shape_never_happens(outside):
 def test_stores_atomics_and_functions_are_guarded_too():
     mine = ir.LocalArray("mine", i32, (4,))
     i = Value(i32, "i")
-    body = (ir.DeclareArray(mine), ir.Store(mine, (i,), i), load(mine, i), ir.Return((i,)))
+    body = (ir.DeclareArray(mine), ir.Store(mine, (i,), (i,)), load(mine, i), ir.Return((i,)))
     function = ir.Function("f", (i,), (i32,), Block(body))
     n = ir.Scalar(i32, "n")
     kernel = bounds.lower(
         of(
-            ir.Store(TILE, (n, n), Const(f32, 1.0)),
+            ir.Store(TILE, (n, n), (Const(f32, 1.0),)),
             ir.Atomic(None, "atomic_add", TILE, (n, n), (Const(f32, 1.0),)),
             functions=(function,),
         )

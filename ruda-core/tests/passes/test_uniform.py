@@ -6,7 +6,7 @@ import pytest
 from ruda import ir
 from ruda.passes import bounds, exits, flatten
 from ruda.passes.fold import fold
-from ruda.passes.rewrite import Rewriter, cast, op
+from ruda.passes.rewrite import Rewriter, cast, defined, op
 from ruda.passes.uniform import analyse
 from ruda.types import i32, i64
 
@@ -19,7 +19,7 @@ def names(kernel):
     of = analyse(kernel)
     found = set()
     for s in ir.walk(kernel.body):
-        for name in [getattr(s, "value", None), getattr(s, "local", None)]:
+        for name in [getattr(s, "value", None), getattr(s, "local", None), *getattr(s, "values", ())]:
             if name is not None and of.expr(name):
                 found.add(name.name)
     return found
@@ -214,14 +214,15 @@ class Record(Rewriter):
     def statement(self, s):
         (s,) = super().statement(s)
         yield s
-        defined = s.value if isinstance(s, ir.Let | ir.Load) else s.local if isinstance(s, ir.Assign) else None
-        if defined is not None and defined != exits.RETURNED and self.of.expr(defined):
-            yield self.store(cast(defined, i64))
+        names = (s.local,) if isinstance(s, ir.Assign) else defined(s) if isinstance(s, ir.Let | ir.Load) else ()
+        for name in names:
+            if name != exits.RETURNED and self.of.expr(name):
+                yield self.store(cast(name, i64))
 
     def store(self, expr):
         self.columns += 1
         thread = op("global_idx_x", to=self.index)
-        return ir.Store(self.seen, (thread, ir.Const(i32, self.columns - 1)), expr)
+        return ir.Store(self.seen, (thread, ir.Const(i32, self.columns - 1)), (expr,))
 
     def kernel(self, kernel):
         self.index = kernel.index

@@ -22,9 +22,12 @@ from functools import cached_property
 from typing import Literal
 
 from ruda.target import Dim3
-from ruda.types import ScalarType
+from ruda.types import ElementType, ScalarType
 
 Bounds = Literal["checked", "validate", "unchecked"]
+
+#: Whose view a fence orders.
+FenceScope = Literal["block", "device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,13 @@ NOWHERE = Pos("<none>", 0)
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Something with elements: an array parameter, shared memory, or a thread's local array."""
+    """Something with elements: an array parameter, shared memory, a thread's local array, or a constant table.
+
+    Only array parameters have vectors or structs as elements, which an access takes apart by its :class:`Part`.
+    """
 
     name: str
-    elem: ScalarType
+    elem: ElementType
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,7 @@ class Array(Memory):
 class SharedArray(Memory):
     """Shared memory of a block; contents undefined at the start."""
 
+    elem: ScalarType
     shape: tuple[int, ...]
 
     @property
@@ -83,7 +90,21 @@ class SharedArray(Memory):
 class LocalArray(Memory):
     """A thread's own array; zero at its declaration."""
 
+    elem: ScalarType
     shape: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantArray(Memory):
+    """A table that is part of the kernel and is only read: ``data`` are its elements in C order, little endian."""
+
+    elem: ScalarType
+    shape: tuple[int, ...]
+    data: bytes = field(repr=False)
 
     @property
     def rank(self) -> int:
@@ -169,6 +190,31 @@ class Apply(Expr):
 # --- statements ---------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An index into a fixed array inside an element: one of ``count`` items that lie ``stride`` bytes apart."""
+
+    index: Expr
+    count: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which scalars of an element an access means: those from byte ``offset`` on, moved by ``steps``."""
+
+    offset: int = 0
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        """The indices of the steps."""
+        return tuple(step.index for step in self.steps)
+
+
+WHOLE = Part()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """Something that happens, at a source position."""
@@ -209,38 +255,54 @@ class DeclareArray(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Load(Statement):
-    """Define ``value`` as the element at ``indices``.
+    """Define ``values``, all of one type, as the scalars from the element at ``indices`` on.
 
     From the front end there is one index an axis, each of any integer type,
     and the kernel's bounds mode applies. After ``passes.bounds`` a ``guard``
-    says when the access happens (the value is zero otherwise), and after
-    ``passes.flatten`` there is exactly one index: the element's offset.
+    says when the access happens (the values are zero otherwise), and after
+    ``passes.flatten`` there is exactly one index: an offset counted in scalars
+    of the values' type, and ``part`` is WHOLE.
+
+    Several values are neighbours: lanes of a vector element, or elements along
+    the last axis of memory in C order.
     """
 
-    value: Value
+    values: tuple[Value, ...]
     memory: Memory
     indices: tuple[Expr, ...]
     guard: Expr | None = None
+    part: Part = WHOLE
+
+    @property
+    def type(self) -> ScalarType:
+        """The type of each scalar that is accessed."""
+        return self.values[0].type
 
 
 @dataclass(frozen=True, slots=True)
 class Store(Statement):
-    """Put ``expr``, of the memory's element type, at ``indices``; see :class:`Load` for ``guard``."""
+    """Put ``exprs``, all of one type, at ``indices`` and after; see :class:`Load` for the rest."""
 
     memory: Memory
     indices: tuple[Expr, ...]
-    expr: Expr
+    exprs: tuple[Expr, ...]
     guard: Expr | None = None
+    part: Part = WHOLE
+
+    @property
+    def type(self) -> ScalarType:
+        """The type of each scalar that is accessed."""
+        return self.exprs[0].type
 
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Statement):
-    """Update one element atomically (relaxed, device scope); ``op`` is a row of section "atomic".
+    """Update one scalar atomically (relaxed, device scope); ``op`` is a row of section "atomic".
 
-    ``value`` is the old element, or None where nobody asks for it. ``args``
-    are of the element type: none for ``atomic_load``, (expected, new) for
+    ``value`` is the old one, or None where nobody asks for it. ``args`` are of
+    its type: none for ``atomic_load``, which has a value, (expected, new) for
     ``atomic_compare_exchange``, one for the others. A guarded-off atomic
-    defines zero.
+    defines zero. See :class:`Load` for the rest.
     """
 
     value: Value | None
@@ -249,11 +311,77 @@ class Atomic(Statement):
     indices: tuple[Expr, ...]
     args: tuple[Expr, ...]
     guard: Expr | None = None
+    part: Part = WHOLE
+
+    @property
+    def type(self) -> ScalarType:
+        """The type of the scalar that is accessed."""
+        return self.value.type if self.value is not None else self.args[0].type
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Statement):
     """Wait for all threads of the block that have not returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence(Statement):
+    """Order this thread's writes before it with its accesses after it, as the threads of ``scope`` see them.
+
+    Nobody is waited for. "device" needs ``features.device_fence``.
+    """
+
+    scope: FenceScope
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform(Statement):
+    """Define ``value`` as what ``expr`` is in the first thread of the block that has not returned.
+
+    A barrier, and to be reached as one; ``passes.broadcast`` replaces it.
+    """
+
+    value: Value
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup(Statement):
+    """Exchange values in the subgroup; ``op`` is a row of section "subgroup", which says what they are.
+
+    The threads that take part have not returned and come here along one path, in the same round of the loops
+    around. A value comes first in ``args``, a lane last.
+    """
+
+    values: tuple[Value, ...]
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Statement):
+    """Tell the host ``template.format(*args)``; ``passes.diagnostics`` turns it into ordinary memory statements.
+
+    ``template`` is a format string whose fields, one an argument in order, have no names (``"x = {:.3f}"``).
+    """
+
+    template: str
+    args: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Print(Report):
+    """The text goes to ``sys.stdout``, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assert(Report):
+    """An assertion failed here; the text is its message. Stands where its condition is false, in "validate" only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint(Report):
+    """Stop each thread here for a debugger; the text has the user's names (``"i={} p.x={}"``). Reference only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +455,20 @@ class Block:
 
     @cached_property
     def contains_barrier(self) -> bool:
-        """Whether a barrier is here or in a nested block."""
-        return any(isinstance(s, Barrier) or any(b.contains_barrier for b in blocks(s)) for s in self.statements)
+        """Whether a barrier, or a Uniform, is here or in a nested block."""
+        return any(
+            isinstance(s, Barrier | Uniform) or any(b.contains_barrier for b in blocks(s)) for s in self.statements
+        )
+
+    @cached_property
+    def contains_subgroup(self) -> bool:
+        """Whether a subgroup operation is here or in a nested block."""
+        return any(isinstance(s, Subgroup) or any(b.contains_subgroup for b in blocks(s)) for s in self.statements)
+
+    @property
+    def contains_collective(self) -> bool:
+        """Whether a barrier or a subgroup operation is here or in a nested block."""
+        return self.contains_barrier or self.contains_subgroup
 
 
 def blocks(statement: Statement) -> tuple[Block, ...]:
@@ -371,17 +511,19 @@ class Kernel:
 
     Attributes:
         name: the Python name; also the entry point, after mangling by the emitter.
-        params: arrays and scalars in launch order; hidden scalars last.
+        params: arrays and scalars in launch order; hidden ones last.
         block_dim: compile-time block dimensions (x, y, z).
         index: the index type, i32 or i64.
         shared: every shared array that the body names.
+        constants: every constant array that the body names.
         body: the statements of one thread.
         functions: what Call statements name, callees before callers.
         bounds: the mode that ``passes.bounds`` turns into guards; afterwards "unchecked".
-        fastmath: contraction, reassociation and approximate functions are allowed.
+        fastmath: contraction, reassociation and approximate functions are allowed in the body; functions are strict.
         folded: a 1-D grid whose x was folded into (x, y); block_idx x is ``y * grid_dim_x + x``.
         flat: every Load, Store and Atomic has exactly one index, the element's offset from element 0, functions
             included; ``passes.flatten`` sets it, and only it tells an offset from the index of a rank-1 strided array.
+        subgroup_size: lanes of a subgroup, a power of two; the requested number, or the target's default.
     """
 
     name: str
@@ -391,10 +533,12 @@ class Kernel:
     shared: tuple[SharedArray, ...]
     body: Block
     functions: tuple[Function, ...] = ()
+    constants: tuple[ConstantArray, ...] = ()
     bounds: Bounds = "checked"
     fastmath: bool = False
     folded: bool = False
     flat: bool = False
+    subgroup_size: int = 1
     pos: Pos = field(default=NOWHERE, compare=False)
 
     @property

@@ -10,21 +10,27 @@ from typing import Literal, NoReturn, cast
 from ruda.errors import ValidationError
 from ruda.ir.nodes import (
     NOWHERE,
+    WHOLE,
     Apply,
     Array,
+    Assert,
     Assign,
     Atomic,
     Barrier,
     Block,
     Bounds,
     Break,
+    Breakpoint,
     Call,
     Const,
+    ConstantArray,
     Continue,
     Declare,
     DeclareArray,
     Expr,
     Extent,
+    Fence,
+    FenceScope,
     For,
     Function,
     If,
@@ -35,19 +41,25 @@ from ruda.ir.nodes import (
     LocalArray,
     Loop,
     Memory,
+    Part,
     Pos,
+    Print,
     Return,
     Scalar,
     SharedArray,
     Statement,
+    Step,
     Store,
     Stride,
+    Subgroup,
+    Uniform,
     Value,
 )
-from ruda.types import ScalarType, as_type
+from ruda.types import ElementType, ScalarType, VecType, as_type, struct_type
 
 HEADER = "ruda.ir 1"
-_NAME = r'(?:"(?:[^"\\]|\\.)*"|[\w.$]+)'
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_NAME = rf"(?:{_STRING}|[\w.$]+)"
 
 
 def parse(text: str) -> Kernel:
@@ -113,6 +125,9 @@ class _Parser:
         text = self.expect(re.escape(sigil) + _NAME, f"a name after {sigil!r}" if sigil else "a name")[len(sigil) :]
         return cast(str, json.loads(text)) if text.startswith('"') else text
 
+    def string(self) -> str:
+        return cast(str, json.loads(self.expect(_STRING, "a string")))
+
     def type(self) -> ScalarType:
         return self.scalar(self.expect(r"\w+", "a type"))
 
@@ -152,6 +167,7 @@ class _Parser:
         name = self.name()
         self.word("block")
         block = (self.integer(), self.integer(), self.integer())
+        subgroup_size = self.integer() if self.accept(r"subgroup\b") else 1
         self.word("index")
         self.index = self.type()
         self.word("bounds")
@@ -160,11 +176,12 @@ class _Parser:
         pos = self.pos()
         params: list[Array | Scalar] = []
         shared: list[SharedArray] = []
+        constants: list[ConstantArray] = []
         functions: list[Function] = []
         while True:
             self.end()
             self.next()
-            match self.word("array", "scalar", "shared", "function", "body"):
+            match self.word("array", "scalar", "shared", "constant", "function", "body"):
                 case "array":
                     params.append(self.array())
                 case "scalar":
@@ -176,6 +193,8 @@ class _Parser:
                     memory_name, elem, shape = self.shaped()
                     shared.append(SharedArray(memory_name, elem, shape))
                     self.memories[memory_name] = shared[-1]
+                case "constant":
+                    constants.append(self.constant())
                 case "function":
                     functions.append(self.function())
                 case _:
@@ -193,15 +212,17 @@ class _Parser:
             tuple(shared),
             body,
             tuple(functions),
+            tuple(constants),
             bounds=bounds,
             fastmath=fastmath,
             folded=folded,
             flat=flat,
+            subgroup_size=subgroup_size,
             pos=pos,
         )
 
     def array(self) -> Array:
-        name, elem = self.name("@"), self.type()
+        name, elem = self.name("@"), self.elem()
         self.word("rank")
         rank = self.integer()
         layout = cast(Literal["c", "strided"], self.word("c", "strided"))
@@ -210,13 +231,41 @@ class _Parser:
         self.memories[name] = array
         return array
 
+    def elem(self) -> ElementType:
+        if self.accept(r"vec\("):
+            elem = self.type()
+            self.sign(",")
+            vec = VecType(elem, self.integer())
+            self.sign(")")
+            return vec
+        if not self.accept(r"struct\b"):
+            return self.type()
+        name = self.name()
+        fields: list[tuple[str, ElementType, tuple[int, ...]]] = []
+        self.sign("{")
+        while self.listed("}"):
+            field = self.name()
+            self.sign(":")
+            fields.append((field, self.elem(), self.shape() if self.line.startswith("[") else ()))
+        return struct_type(name, fields)
+
+    def constant(self) -> ConstantArray:
+        name, elem, shape = self.shaped()
+        self.sign("=")
+        digits = self.expect(r"0x(?:[0-9a-f]{2})+", "bytes such as 0x00ff")
+        constant = ConstantArray(name, elem, shape, bytes.fromhex(digits[2:]))
+        self.memories[name] = constant
+        return constant
+
     def shaped(self) -> tuple[str, ScalarType, tuple[int, ...]]:
-        name, elem = self.name("@"), self.type()
+        return self.name("@"), self.type(), self.shape()
+
+    def shape(self) -> tuple[int, ...]:
         self.sign("[")
         shape: list[int] = []
         while self.listed("]"):
             shape.append(self.integer())
-        return name, elem, tuple(shape)
+        return tuple(shape)
 
     def function(self) -> Function:
         names, self.names = self.names, {}
@@ -283,19 +332,43 @@ class _Parser:
                 self.memories[memory.name] = memory
                 return DeclareArray(memory, pos=self.pos())
             case "load":
-                value = self.definition()
+                loaded = [self.definition()]
+                while self.accept(","):
+                    loaded.append(self.definition())
                 self.sign("=")
                 element = self.element()
-                return Load(value, *element, pos=self.pos())
+                return Load(tuple(loaded), *element, pos=self.pos())
             case "store":
-                place, indices, guard = self.element()
+                place, indices, guard, part = self.element()
                 self.sign("=")
-                expr = self.expr()
-                return Store(place, indices, expr, guard, pos=self.pos())
+                stored = [self.expr()]
+                while self.accept(","):
+                    stored.append(self.expr())
+                return Store(place, indices, tuple(stored), guard, part, pos=self.pos())
             case "atomic":
                 return self.atomic()
             case "barrier":
                 return Barrier(pos=self.pos())
+            case "fence":
+                scope = cast(FenceScope, self.word("block", "device"))
+                return Fence(scope, pos=self.pos())
+            case "uniform":
+                value = self.definition()
+                self.sign("=")
+                expr = self.expr()
+                return Uniform(value, expr, pos=self.pos())
+            case "subgroup":
+                self.sign("(")
+                values = self.definitions()
+                self.sign("=")
+                op = self.name()
+                args = self.operands()
+                return Subgroup(values, op, args, pos=self.pos())
+            case "print" | "assert" | "breakpoint":
+                template = self.string()
+                args = self.operands()
+                kinds = {"print": Print, "assert": Assert, "breakpoint": Breakpoint}
+                return kinds[word](template, args, pos=self.pos())
             case "call":
                 self.sign("(")
                 values = self.definitions()
@@ -338,9 +411,9 @@ class _Parser:
             value = self.definition()
             self.sign("=")
         op = self.expect(r"[\w.]+", "an atomic operation")
-        memory, indices, guard = self.element()
+        memory, indices, guard, part = self.element()
         args = self.operands()
-        return Atomic(value, op, memory, indices, args, guard, pos=self.pos())
+        return Atomic(value, op, memory, indices, args, guard, part, pos=self.pos())
 
     def declared(self) -> Local:
         name = self.name("&")
@@ -349,14 +422,27 @@ class _Parser:
         self.names["&" + name] = local
         return local
 
-    def element(self) -> tuple[Memory, tuple[Expr, ...], Expr | None]:
+    def element(self) -> tuple[Memory, tuple[Expr, ...], Expr | None, Part]:
         memory = self.memory()
         self.sign("[")
         indices: list[Expr] = []
         while self.listed("]"):
             indices.append(self.expr())
+        part = self.part() if self.accept(r"\.part\(") else WHOLE
         guard = self.expr() if self.accept(r"where\b") else None
-        return memory, tuple(indices), guard
+        return memory, tuple(indices), guard, part
+
+    def part(self) -> Part:
+        """A part up to ``)``."""
+        offset = self.integer()
+        steps: list[Step] = []
+        while self.listed(")"):
+            index = self.expr()
+            self.word("of")
+            count = self.integer()
+            self.word("by")
+            steps.append(Step(index, count, self.integer()))
+        return Part(offset, tuple(steps))
 
     def memory(self) -> Memory:
         name = self.name("@")

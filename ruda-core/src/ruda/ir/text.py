@@ -32,6 +32,7 @@ from collections.abc import Iterable
 
 from ruda.ir.nodes import (
     NOWHERE,
+    WHOLE,
     Apply,
     Array,
     Assign,
@@ -41,11 +42,13 @@ from ruda.ir.nodes import (
     Break,
     Call,
     Const,
+    ConstantArray,
     Continue,
     Declare,
     DeclareArray,
     Expr,
     Extent,
+    Fence,
     For,
     If,
     Kernel,
@@ -54,16 +57,21 @@ from ruda.ir.nodes import (
     Local,
     LocalArray,
     Loop,
+    Part,
     Pos,
+    Report,
     Return,
     Scalar,
     SharedArray,
     Statement,
     Store,
     Stride,
+    Subgroup,
+    Uniform,
     Value,
 )
 from ruda.ir.parser import HEADER, parse
+from ruda.types import ElementType, Field, StructType, VecType
 
 __all__ = ["HEADER", "dump", "parse"]
 
@@ -100,14 +108,18 @@ class _Printer:
     def kernel(self, k: Kernel) -> str:
         x, y, z = k.block_dim
         flags = "".join(f" {flag}" for flag in ("fastmath", "folded", "flat") if getattr(k, flag))
-        self.line(f"kernel {_name(k.name)} block {x} {y} {z} index {k.index} bounds {k.bounds}{flags}{self.pos(k.pos)}")
+        size = f" subgroup {k.subgroup_size}" if k.subgroup_size != 1 else ""
+        head = f"kernel {_name(k.name)} block {x} {y} {z}{size} index {k.index} bounds {k.bounds}{flags}"
+        self.line(head + self.pos(k.pos))
         for p in k.params:
             if isinstance(p, Array):
-                self.line(f"array @{_name(p.name)} {p.elem} rank {p.rank} {p.layout} align {p.alignment}")
+                self.line(f"array @{_name(p.name)} {self.elem(p.elem)} rank {p.rank} {p.layout} align {p.alignment}")
             else:
                 self.line(f"scalar {self.expr(p)} {p.type}")
         for s in k.shared:
             self.line(f"shared {self.array(s)}")
+        for c in k.constants:
+            self.line(f"constant {self.array(c)} = 0x{c.data.hex()}")
         for f in k.functions:
             params, results = self.definitions(f.params), ", ".join(t.name for t in f.results)
             self.nest(f"function {_name(f.name)}({params}) -> ({results}){self.pos(f.pos)}", f.body)
@@ -132,7 +144,7 @@ class _Printer:
             return ""
         return f" !{self.files.setdefault(pos.file, len(self.files))}:{pos.line}:{pos.column}-{pos.end_column}"
 
-    def array(self, memory: SharedArray | LocalArray) -> str:
+    def array(self, memory: SharedArray | LocalArray | ConstantArray) -> str:
         return f"@{_name(memory.name)} {memory.elem} [{', '.join(map(str, memory.shape))}]"
 
     def definitions(self, values: Iterable[Value]) -> str:
@@ -182,14 +194,22 @@ class _Printer:
             case DeclareArray():
                 return f"local {self.array(s.memory)}"
             case Load():
-                return f"load {self.definitions([s.value])} = {self.element(s)}"
+                return f"load {self.definitions(s.values)} = {self.element(s)}"
             case Store():
-                return f"store {self.element(s)} = {self.expr(s.expr)}"
+                return f"store {self.element(s)} = {self.exprs(s.exprs)}"
             case Atomic():
                 value = "" if s.value is None else self.definitions([s.value]) + " = "
                 return f"atomic {value}{s.op} {self.element(s)} ({self.exprs(s.args)})"
             case Barrier() | Break() | Continue():
                 return type(s).__name__.lower()
+            case Fence():
+                return f"fence {s.scope}"
+            case Uniform():
+                return f"uniform {self.definitions([s.value])} = {self.expr(s.expr)}"
+            case Subgroup():
+                return f"subgroup ({self.definitions(s.values)}) = {s.op}({self.exprs(s.args)})"
+            case Report():
+                return f"{type(s).__name__.lower()} {json.dumps(s.template)} ({self.exprs(s.args)})"
             case Call():
                 return f"call ({self.definitions(s.values)}) = {_name(s.function)}({self.exprs(s.args)})"
             case Return():
@@ -198,4 +218,22 @@ class _Printer:
 
     def element(self, s: Load | Store | Atomic) -> str:
         guard = "" if s.guard is None else f" where {self.expr(s.guard)}"
-        return f"@{_name(s.memory.name)}[{self.exprs(s.indices)}]{guard}"
+        return f"@{_name(s.memory.name)}[{self.exprs(s.indices)}]{self.part(s.part)}{guard}"
+
+    def part(self, part: Part) -> str:
+        if part == WHOLE:
+            return ""
+        steps = "".join(f", {self.expr(s.index)} of {s.count} by {s.stride}" for s in part.steps)
+        return f".part({part.offset}{steps})"
+
+    def elem(self, type: ElementType) -> str:
+        match type:
+            case VecType():
+                return f"vec({type.elem}, {type.lanes})"
+            case StructType():
+                return f"struct {_name(type.name)} {{{', '.join(map(self.field, type.fields))}}}"
+        return type.name
+
+    def field(self, field: Field) -> str:
+        shape = f" [{', '.join(map(str, field.shape))}]" if field.shape else ""
+        return f"{_name(field.name)}: {self.elem(field.type)}{shape}"

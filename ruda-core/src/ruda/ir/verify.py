@@ -9,12 +9,15 @@ or local array, so a name alone says what is meant.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
+from string import Formatter
 from typing import NoReturn
 
 import numpy as np
 
 from ruda.errors import ValidationError
 from ruda.ir.nodes import (
+    WHOLE,
     Apply,
     Array,
     Assign,
@@ -24,11 +27,13 @@ from ruda.ir.nodes import (
     Break,
     Call,
     Const,
+    ConstantArray,
     Continue,
     Declare,
     DeclareArray,
     Expr,
     Extent,
+    Fence,
     For,
     Function,
     If,
@@ -39,17 +44,22 @@ from ruda.ir.nodes import (
     LocalArray,
     Loop,
     Memory,
+    Report,
     Return,
     Scalar,
     SharedArray,
     Statement,
     Store,
     Stride,
+    Subgroup,
+    Uniform,
     Value,
     walk,
 )
-from ruda.ir.ops import ATOMICS, OPS
-from ruda.types import SCALARS, ScalarType, bool_, i32, i64
+from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS
+from ruda.types import SCALARS, ScalarType, bool_, i32, i64, scalars_of, u32
+
+_MEMORIES = Array | SharedArray | LocalArray | ConstantArray
 
 
 def verify(kernel: Kernel) -> None:
@@ -84,6 +94,7 @@ class _Body:
         self.used: set[tuple[type, str]] = set()
         self.params: frozenset[Array | Scalar] = frozenset(kernel.params)
         self.shared = frozenset(kernel.shared)
+        self.constants = frozenset(kernel.constants)
 
     def fail(self, rule: str) -> NoReturn:
         where = f", in function {self.inside.name}" if self.inside else ""
@@ -99,18 +110,26 @@ class _Body:
         k = self.of
         self.require(k.index in (i32, i64), f"the index type is i32 or i64, not {k.index}")
         self.require(min(k.block_dim) >= 1, f"block dimensions {k.block_dim} are not positive")
+        size = k.subgroup_size
+        self.require(size >= 1 and size & (size - 1) == 0, f"a subgroup of {size} lanes, no power of two")
         self.require(k.bounds in ("checked", "validate", "unchecked"), f"unknown bounds mode {k.bounds!r}")
         local = [s.memory for s in walk(k.body) if isinstance(s, DeclareArray)]
-        self.unique((m.name for m in (*k.params, *k.shared, *local)), "parameter, shared or local array")
+        memories = (*k.params, *k.shared, *k.constants, *local)
+        self.unique((m.name for m in memories), "parameter, shared, constant or local array")
         self.unique((f.name for f in k.functions), "function")
         for param in k.params:
-            self.scalar(param.elem if isinstance(param, Array) else param.type)
+            for type in scalars_of(param.elem if isinstance(param, Array) else param.type):
+                self.scalar(type)
             if isinstance(param, Array):
                 self.require(param.rank >= 0, f"array {param.name} has rank {param.rank}")
                 self.require(param.layout in ("c", "strided"), f"array {param.name} has layout {param.layout!r}")
                 self.require(param.alignment >= 1, f"array {param.name} has alignment {param.alignment}")
         for shared in k.shared:
             self.shape(shared)
+        for constant in k.constants:
+            self.shape(constant)
+            size = prod(constant.shape) * constant.elem.size
+            self.require(len(constant.data) == size, f"{constant.name} has {len(constant.data)} bytes of {size}")
         self.block(k.body, loop=False)
 
     def function(self, function: Function) -> None:
@@ -135,7 +154,7 @@ class _Body:
     def scalar(self, type: ScalarType) -> None:
         self.require(type in SCALARS, f"{type} is no scalar type")
 
-    def shape(self, memory: SharedArray | LocalArray) -> None:
+    def shape(self, memory: SharedArray | LocalArray | ConstantArray) -> None:
         self.scalar(memory.elem)
         self.require(
             all(n >= 1 for n in memory.shape), f"{memory.name} has shape {memory.shape}; each axis is at least 1"
@@ -176,6 +195,17 @@ class _Body:
                 self.access(s)
             case Barrier():
                 self.require(self.inside is None, "a function has no barrier")
+            case Fence():
+                self.require(self.inside is None, "a function has no fence")
+                self.require(s.scope in ("block", "device"), f"a fence of unknown scope {s.scope!r}")
+            case Uniform():
+                self.require(self.inside is None, "a function has no barrier")
+                self.typed(s.expr, s.value.type, f"value {s.value.name}")
+                self.define(s.value)
+            case Subgroup():
+                self.subgroup(s)
+            case Report():
+                self.report(s)
             case Call():
                 self.call(s)
             case If():
@@ -209,6 +239,18 @@ class _Body:
         self.block(s.body, loop=True)
         self.names = outside
 
+    def report(self, s: Report) -> None:
+        self.require(self.inside is None, "a function prints and asserts nothing")
+        try:
+            fields = [field[1:] for field in Formatter().parse(s.template) if field[1] is not None]
+        except ValueError as error:
+            self.fail(f"{s.template!r} is no format string: {error}")
+        plain = all(name == "" and "{" not in (spec or "") for name, spec, _ in fields)
+        self.require(plain, f"a field of {s.template!r} has a name or fields of its own")
+        self.require(len(fields) == len(s.args), f"{len(s.args)} values for the {len(fields)} fields of {s.template!r}")
+        for arg in s.args:
+            self.expr(arg)
+
     def call(self, s: Call) -> None:
         function = self.functions.get(s.function)
         if function is None:
@@ -221,6 +263,23 @@ class _Body:
             self.expr(arg)
         for value in s.values:
             self.define(value)
+
+    def subgroup(self, s: Subgroup) -> None:
+        self.require(self.inside is None, "a function has no subgroup operation")
+        row = SUBGROUPS.get(s.op)
+        if row is None:
+            self.fail(f"{s.op} is no subgroup operation")
+        self.require(len(s.args) == row.arity, f"{s.op} takes {row.arity} operands, not {len(s.args)}")
+        for arg in s.args:
+            self.expr(arg)
+        value = s.args[0].type if row.accepts else None
+        self.require(value is None or value in row.accepts, f"{s.op} does not take {value}")
+        if row.lane:
+            self.typed(s.args[-1], u32, f"the {row.lane} of {s.op}")
+        given, due = tuple(v.type for v in s.values), row.results(value)
+        self.require(given == due, f"{s.op} gives {_list(due)}, not {_list(given)}")
+        for result in s.values:
+            self.define(result)
 
     def access(self, s: Load | Store | Atomic) -> None:
         memory = s.memory
@@ -235,33 +294,65 @@ class _Body:
         if s.guard is not None:
             self.require(self.of.bounds == "unchecked", "guards stand for bounds, so the mode is unchecked")
             self.typed(s.guard, bool_, "a guard")
-        elem = memory.elem
-        if isinstance(s, Store):
-            self.typed(s.expr, elem, f"an element of {memory.name}")
-            return
         if isinstance(s, Atomic):
-            row = ATOMICS.get(s.op)
-            if row is None:
-                self.fail(f"{s.op} is no atomic operation")
-            self.require(elem in row.accepts, f"{s.op} does not take {elem}")
-            self.require(not isinstance(memory, LocalArray), f"{s.op} on the thread's own array {memory.name}")
-            self.require(len(s.args) == row.arity, f"{s.op} takes {row.arity} operands, not {len(s.args)}")
-            for arg in s.args:
-                self.typed(arg, elem, f"an operand of {s.op}")
-            self.require(row.returns or s.value is None, f"{s.op} gives no value")
+            self.require(s.value is not None or bool(s.args), f"{s.op} without operands has a value")
+        self.require(isinstance(s, Load) or not isinstance(memory, ConstantArray), f"{memory.name} is only read")
+        self.part(s)
+        if isinstance(s, Store):
+            for expr in s.exprs:
+                self.typed(expr, s.type, f"what goes to {memory.name}")
+            return
+        if isinstance(s, Load):
+            for value in s.values:
+                self.require(value.type == s.type, f"the values of one load are {s.type}, and {value.name} is not")
+                self.define(value)
+            return
+        self.atomic(s)
+
+    def part(self, s: Load | Store | Atomic) -> None:
+        """That the scalars lie in one element, or are neighbours in C order."""
+        elem, rank = s.memory.elem, s.memory.rank if isinstance(s.memory, _MEMORIES) else 0
+        count = len(s.values) if isinstance(s, Load) else len(s.exprs) if isinstance(s, Store) else 1
+        for step in s.part.steps:
+            self.expr(step.index)
+            self.require(step.index.type.is_int, f"an index of {s.memory.name} is {step.index.type}, not an integer")
+        if isinstance(elem, ScalarType):
+            self.require(s.type == elem, f"{s.memory.name} holds {elem}, not {s.type}")
+            self.require(s.part == WHOLE, f"an element of {s.memory.name} has no parts")
+            dense = not isinstance(s.memory, Array) or s.memory.layout == "c"
+            self.require(count == 1 or (dense and rank > 0), f"neighbours in {s.memory.name} are not in C order")
+            return
+        self.require(s.type in scalars_of(elem), f"no scalar of {elem} is {s.type}")
+        if self.of.flat:
+            self.require(s.part == WHOLE, "an offset needs no part")
+            return
+        end = s.part.offset + count * s.type.size + sum((step.count - 1) * step.stride for step in s.part.steps)
+        self.require(s.part.offset >= 0 and end <= elem.size, f"byte {end} is not in an element of {s.memory.name}")
+        whole = all(n % s.type.size == 0 for n in (s.part.offset, *(step.stride for step in s.part.steps)))
+        self.require(whole, f"a part of {s.memory.name} is not aligned for {s.type}")
+
+    def atomic(self, s: Atomic) -> None:
+        row = ATOMICS.get(s.op)
+        if row is None:
+            self.fail(f"{s.op} is no atomic operation")
+        self.require(s.type in row.accepts, f"{s.op} does not take {s.type}")
+        self.require(not isinstance(s.memory, LocalArray), f"{s.op} on the thread's own array {s.memory.name}")
+        self.require(len(s.args) == row.arity, f"{s.op} takes {row.arity} operands, not {len(s.args)}")
+        for arg in s.args:
+            self.typed(arg, s.type, f"an operand of {s.op}")
+        self.require(row.returns or s.value is None, f"{s.op} gives no value")
         if s.value is not None:
-            self.require(s.value.type == elem, f"value {s.value.name} is {s.value.type}, {memory.name} holds {elem}")
             self.define(s.value)
 
     def memory(self, memory: Memory) -> int:
         """The rank of ``memory``, which must be known here."""
-        if not isinstance(memory, Array | SharedArray | LocalArray):
+        if not isinstance(memory, _MEMORIES):
             self.fail(f"unknown memory {type(memory).__name__}")
         if isinstance(memory, LocalArray):
             known = self.names.get((LocalArray, memory.name)) == memory
         else:
             self.require(self.inside is None, f"a function has no memory but its own arrays, and names {memory.name}")
-            known = memory in (self.params if isinstance(memory, Array) else self.shared)
+            known = memory in self.params or memory in self.shared or memory in self.constants
         self.require(known, f"{type(memory).__name__} {memory.name} is not declared here as it is used")
         return memory.rank
 

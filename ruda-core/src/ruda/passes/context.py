@@ -23,6 +23,8 @@ from ruda.ir.nodes import (
     Return,
     Statement,
     Store,
+    Subgroup,
+    Uniform,
     Value,
     walk,
 )
@@ -83,17 +85,17 @@ def expressions(s: Statement) -> tuple[Expr, ...]:
     """The expressions of ``s`` itself, nested blocks aside."""
     exprs: tuple[Expr | None, ...] = ()
     match s:
-        case Let() | Assign():
+        case Let() | Assign() | Uniform():
             exprs = (s.expr,)
         case Declare():
             exprs = (s.init,)
         case Load():
-            exprs = (*s.indices, s.guard)
+            exprs = (*s.indices, *s.part.exprs, s.guard)
         case Store():
-            exprs = (*s.indices, s.guard, s.expr)
+            exprs = (*s.indices, *s.part.exprs, s.guard, *s.exprs)
         case Atomic():
-            exprs = (*s.indices, s.guard, *s.args)
-        case Call():
+            exprs = (*s.indices, *s.part.exprs, s.guard, *s.args)
+        case Call() | Subgroup():
             exprs = s.args
         case Return():
             exprs = s.results

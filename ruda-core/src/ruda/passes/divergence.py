@@ -1,7 +1,8 @@
-"""Refuses barriers that provably not all threads of the block reach."""
+"""Refuses barriers and subgroup operations that provably not all threads of the block, or subgroup, reach."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,27 +28,46 @@ from ruda.ir.nodes import (
     Loop,
     Pos,
     Return,
+    Subgroup,
+    Uniform,
     Value,
     walk,
 )
 from ruda.ir.ops import OPS
 from ruda.passes.exits import RETURNED
 from ruda.passes.uniform import analyse
+from ruda.target import Target
 
 
-def check(kernel: Kernel) -> None:
-    """Refuse a barrier that provably not all threads of the block reach.
+def check(kernel: Kernel, target: Target) -> None:
+    """Refuse a barrier that provably not all threads of the block reach, and a subgroup operation of the kind.
 
-    Proved by running the conditions that depend on constants and on the
-    thread's index alone for all threads of the block; where a condition is
-    anything else, nothing is claimed.
+    Proved by running the conditions that depend on constants and on the thread's index alone, or on its lane and
+    subgroup alone, for all threads of the block; where a condition is anything else, nothing is claimed. Where
+    ``target`` has ``features.subgroup_divergent``, no subgroup operation is refused.
 
     Raises:
-        KernelSyntaxError: at the barrier, naming the condition's line.
+        KernelSyntaxError: at the barrier or operation, naming the condition's line.
     """
-    if kernel.body.contains_barrier:
-        everyone = np.ones(kernel.threads, np.bool_)
-        _Proof(kernel).block(kernel.body, everyone, kernel.pos)
+    strict = kernel.subgroup_size > 1 and "subgroup_divergent" not in target.features
+    if kernel.body.contains_barrier or (strict and kernel.body.contains_subgroup):
+        places = [_thread_places(kernel), *([_lane_places(kernel)] if kernel.subgroup_size > 1 else [])]
+        for known in places:
+            everyone = np.ones(kernel.threads, np.bool_)
+            _Proof(kernel, known, strict).block(kernel.body, everyone, kernel.pos)
+
+
+def _thread_places(kernel: Kernel) -> dict[str, Lanes]:
+    """The index of each thread, x fastest."""
+    x, y, _ = kernel.block_dim
+    number = np.arange(kernel.threads)
+    return {"thread_idx_x": number % x, "thread_idx_y": number // x % y, "thread_idx_z": number // (x * y)}
+
+
+def _lane_places(kernel: Kernel) -> dict[str, Lanes]:
+    """The lane and the subgroup of each thread, in an order of their own: which thread has which is not defined."""
+    number, size = np.arange(kernel.threads), kernel.subgroup_size
+    return {"lane_idx": number % size, "subgroup_idx": number // size}
 
 
 Lanes = npt.NDArray[Any]
@@ -59,10 +79,14 @@ class _Proof:
     ``active`` marks the threads that are here and ``live`` those that have not
     returned; None where that is not known. ``why`` is the last condition that
     parted them. Loop bodies are taken once, with all that rounds change unknown.
+    ``places`` are the topology values that are known; ``strict`` says that subgroup
+    operations are looked at.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, places: Mapping[str, Lanes], strict: bool) -> None:
         self.kernel = kernel
+        self.places = places
+        self.strict = strict
         self.uniformity = analyse(kernel)
         self.known: dict[Value | Local, Lanes] = {}
         self.live: Lanes | None = np.ones(kernel.threads, np.bool_)
@@ -77,8 +101,10 @@ class _Proof:
                     self.set(local, self.zeros(local.type.dtype) if init is None else self.eval(init))
                 case Assign():
                     self.assign(statement, active)
-                case Barrier():
+                case Barrier() | Uniform():
                     self.barrier(statement, active, why)
+                case Subgroup() if self.strict:
+                    self.subgroup(statement, active, why)
                 case If():
                     active, why = self.branch(statement, active, why)
                 case For() | Loop():
@@ -89,7 +115,7 @@ class _Proof:
                     return (None if active is None else self.zeros(np.bool_)), why
         return active, why
 
-    def barrier(self, barrier: Barrier, active: Lanes | None, why: Pos) -> None:
+    def barrier(self, barrier: Barrier | Uniform, active: Lanes | None, why: Pos) -> None:
         if active is None or self.live is None:
             return
         here = int(np.count_nonzero(active & self.live))
@@ -101,6 +127,28 @@ class _Proof:
                 barrier.pos,
                 kernel=self.kernel.name,
                 hint=f"move the barrier out of the branch or loop of line {why.line}, so that all threads reach it",
+            )
+
+    def subgroup(self, s: Subgroup, active: Lanes | None, why: Pos) -> None:
+        if active is None or self.live is None:
+            return
+        size, here = self.kernel.subgroup_size, active & self.live
+        if "lane_idx" in self.places:
+            firsts = range(0, self.kernel.threads, size)
+            parts = [(here[i : i + size], self.live[i : i + size]) for i in firsts]
+            torn = any(some.any() and not np.array_equal(some, every) for some, every in parts)
+        else:
+            # Which threads share a subgroup is not defined, but all subgroups are full, except for the last.
+            left = int(np.count_nonzero(here)) % size
+            torn = bool(self.live.all()) and left not in (0, self.kernel.threads % size)
+        if torn:
+            raise report.at(
+                KernelSyntaxError,
+                f"only some threads of a subgroup of {size} reach this operation: "
+                f"the condition at line {why.line} differs between them",
+                s.pos,
+                kernel=self.kernel.name,
+                hint=f"move it out of the branch or loop of line {why.line}; what differs can go into its operand",
             )
 
     def branch(self, s: If, active: Lanes | None, why: Pos) -> tuple[Lanes | None, Pos]:
@@ -186,10 +234,8 @@ class _Proof:
             return self.known.get(expr)
         if not isinstance(expr, Apply):
             return None
-        if expr.op.startswith("thread_idx_"):
-            x, y, _ = self.kernel.block_dim
-            divisor, size = {"x": (1, x), "y": (x, y), "z": (x * y, self.kernel.threads)}[expr.op[-1]]
-            return (np.arange(self.kernel.threads) // divisor % size).astype(expr.type.dtype)
+        if expr.op in self.places:
+            return self.places[expr.op].astype(expr.type.dtype)
         args = [self.eval(a) for a in expr.args]
         lanes = [a for a in args if a is not None]
         row = OPS[expr.op]

@@ -1,8 +1,9 @@
-"""Return, Break and Continue as flags, in kernels with barriers.
+"""Return, Break and Continue as flags, in kernels with barriers and subgroup operations.
 
-All threads must walk past a barrier together, so a thread that leaves early
-raises a flag instead, and the statements between it and the place it leaves
-for are guarded. The shape of a kernel with a barrier afterwards:
+All threads must walk past a barrier together, and core must know who comes to
+a subgroup operation, so a thread that leaves early raises a flag instead, and
+the statements between it and the place it leaves for are guarded. The shape of
+a kernel with a barrier, by which a subgroup operation is meant too, afterwards:
 
 * There is no Return. ``$returned``, one bool local declared among the body's
   own statements before the first that may raise it, says that this thread has
@@ -46,7 +47,7 @@ RETURNED = Local(bool_, "$returned")
 
 def lower(kernel: Kernel) -> Kernel:
     """``kernel`` in the shape above; the same object where it has no barrier."""
-    if not kernel.body.contains_barrier:
+    if not kernel.body.contains_collective:
         return kernel
     return replace(kernel, body=_Exits(kernel.body).run())
 
@@ -152,7 +153,7 @@ class _Exits:
         return [raised], [RETURNED]
 
     def loop(self, statement: For | Loop, place: _Place) -> _Lowered:
-        if statement.body.contains_barrier:
+        if statement.body.contains_collective:
             out, loop = self.barrier_loop(statement)
         else:
             loop = _Loop()

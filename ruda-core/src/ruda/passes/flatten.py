@@ -1,4 +1,4 @@
-"""One element offset in place of an index an axis.
+"""One offset, counted in scalars, in place of an index an axis and a part of the element.
 
 Offsets are of the kernel's index type. A cast to it cannot lose an index that
 matters: an access that would be out of range is guarded before.
@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ruda.ir.nodes import (
+    WHOLE,
     Array,
     Atomic,
     Const,
+    ConstantArray,
     Expr,
     Extent,
     Kernel,
@@ -39,9 +41,22 @@ class _Flatten(Rewriter):
 
     def statement(self, statement: Statement) -> Iterable[Statement]:
         if isinstance(statement, Load | Store | Atomic):
-            indices = [cast(i, self.index) for i in statement.indices]
-            return (replace(statement, indices=(self.offset(statement.memory, indices),)),)
+            return (replace(statement, indices=(self.scalars(statement),), part=WHOLE),)
         return super().statement(statement)
+
+    def scalars(self, s: Load | Store | Atomic) -> Expr:
+        """How many scalars of the accessed type lie before the first that ``s`` accesses."""
+        offset = self.offset(s.memory, [cast(i, self.index) for i in s.indices])
+        size = s.type.size
+        if s.memory.elem != s.type:
+            # Natural layout makes the size of an element a multiple of that of each scalar in it.
+            offset = op("mul", offset, Const(self.index, s.memory.elem.size // size))
+        if s.part.offset:
+            offset = op("add", offset, Const(self.index, s.part.offset // size))
+        for step in s.part.steps:
+            index, stride = cast(step.index, self.index), Const(self.index, step.stride // size)
+            offset = op("add", offset, op("mul", index, stride))
+        return offset
 
     def offset(self, memory: Memory, indices: list[Expr]) -> Expr:
         if not indices:
@@ -57,5 +72,5 @@ class _Flatten(Rewriter):
     def extent(self, memory: Memory, axis: int) -> Expr:
         if isinstance(memory, Array):
             return Extent(self.index, memory, axis)
-        assert isinstance(memory, SharedArray | LocalArray)
+        assert isinstance(memory, SharedArray | LocalArray | ConstantArray)
         return Const(self.index, memory.shape[axis])

@@ -33,7 +33,7 @@ from ruda.ir.nodes import (
     Value,
 )
 from ruda.ir.ops import OPS
-from ruda.passes.rewrite import FALSE, TRUE, Rewriter, changed, op
+from ruda.passes.rewrite import FALSE, TRUE, Rewriter, changed, defined, op
 from ruda.types import ScalarType, bool_
 
 
@@ -105,8 +105,8 @@ class _Fold(Rewriter):
             return (changed(s, guard=None),)
         if s.guard != FALSE:
             return (s,)
-        if isinstance(s, Load | Atomic) and s.value is not None:
-            self.constants[s.value.name] = constant(s.value.type, 0)
+        for value in defined(s):
+            self.constants[value.name] = constant(value.type, 0)
         return ()
 
     # --- expressions ---

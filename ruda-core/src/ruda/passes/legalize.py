@@ -20,6 +20,7 @@ from ruda.ir.nodes import (
     Const,
     Declare,
     Expr,
+    Fence,
     For,
     Kernel,
     Let,
@@ -219,11 +220,13 @@ class _Support(Rewriter):
     def statement(self, statement: Statement) -> Iterable[Statement]:
         for name in defined(statement):
             self.dtype(name.type, name.name, statement.pos)
+        if isinstance(statement, Fence) and statement.scope == "device" and "device_fence" not in self.target.features:
+            self.refuse("a fence of device scope", statement.pos, "use another device, or one launch after the other")
         if isinstance(statement, Load | Store | Atomic):
             memory = statement.memory
-            self.dtype(memory.elem, f"an element of {memory.name}", statement.pos)
-            if isinstance(statement, Atomic) and (memory.elem.name, statement.op) not in self.target.atomics:
-                self.refuse(f"{statement.op} on {memory.elem}", statement.pos)
+            self.dtype(statement.type, f"an element of {memory.name}", statement.pos)
+            if isinstance(statement, Atomic) and (statement.type.name, statement.op) not in self.target.atomics:
+                self.refuse(f"{statement.op} on {statement.type}", statement.pos)
         return super().statement(statement)
 
     def expr(self, expr: Expr) -> Expr:
@@ -236,9 +239,7 @@ class _Support(Rewriter):
         if type != bool_ and type.name not in self.target.dtypes:
             self.refuse(f"{type} ({what})", pos)
 
-    def refuse(self, what: str, pos: Pos) -> None:
+    def refuse(self, what: str, pos: Pos, cure: str = "") -> None:
         has = ", ".join(sorted(self.target.dtypes))
-        raise UnsupportedInstruction(
-            f"kernel {self.of.name}, {pos}: {self.target} does not have {what}; "
-            f"use another dtype (it computes with {has}) or another device"
-        )
+        cure = cure or f"use another dtype (it computes with {has}) or another device"
+        raise UnsupportedInstruction(f"kernel {self.of.name}, {pos}: {self.target} does not have {what}; {cure}")

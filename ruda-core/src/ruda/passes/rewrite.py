@@ -25,17 +25,22 @@ from ruda.ir.nodes import (
     Load,
     Local,
     Loop,
+    Part,
     Pos,
+    Report,
     Return,
     Statement,
+    Step,
     Store,
+    Subgroup,
+    Uniform,
     Value,
     walk,
 )
 from ruda.ir.ops import OPS
 from ruda.types import ScalarType, bool_
 
-S = TypeVar("S", bound=Statement)
+S = TypeVar("S", bound=Statement | Step)
 
 TRUE = Const(bool_, True)
 FALSE = Const(bool_, False)
@@ -63,14 +68,27 @@ def chain(name: str, exprs: Sequence[Expr]) -> Expr:
     return result
 
 
+def thread_number(kernel: Kernel) -> Expr:
+    """The thread's number in its block, x fastest, of the index type."""
+    x, y, z = kernel.block_dim
+    number: Expr = op("thread_idx_x", to=kernel.index)
+    if y > 1:
+        number = op("add", op("mul", op("thread_idx_y", to=kernel.index), Const(kernel.index, x)), number)
+    if z > 1:
+        number = op("add", op("mul", op("thread_idx_z", to=kernel.index), Const(kernel.index, x * y)), number)
+    return number
+
+
 def defined(statement: Statement) -> tuple[Value | Local, ...]:
     """The values and locals that ``statement`` itself brings into being, nested blocks aside."""
     match statement:
-        case Let() | Load() | For():
+        case Let() | For() | Uniform():
             return (statement.value,)
+        case Load():
+            return statement.values
         case Atomic():
             return () if statement.value is None else (statement.value,)
-        case Call():
+        case Call() | Subgroup():
             return statement.values
         case Declare():
             return (statement.local,)
@@ -158,19 +176,17 @@ class Rewriter:
     def parts(self, statement: S) -> S:
         """``statement`` with its expressions and then its nested blocks rebuilt."""
         match statement:
-            case Let() | Assign():
+            case Let() | Assign() | Uniform():
                 return changed(statement, expr=self.expr(statement.expr))
             case Declare():
                 return statement if statement.init is None else changed(statement, init=self.expr(statement.init))
             case Load():
-                return changed(statement, indices=self.exprs(statement.indices), guard=self._guard(statement.guard))
+                return changed(statement, **self._place(statement))
             case Store():
-                indices, guard = self.exprs(statement.indices), self._guard(statement.guard)
-                return changed(statement, indices=indices, guard=guard, expr=self.expr(statement.expr))
+                return changed(statement, **self._place(statement), exprs=self.exprs(statement.exprs))
             case Atomic():
-                indices, guard = self.exprs(statement.indices), self._guard(statement.guard)
-                return changed(statement, indices=indices, guard=guard, args=self.exprs(statement.args))
-            case Call():
+                return changed(statement, **self._place(statement), args=self.exprs(statement.args))
+            case Call() | Subgroup() | Report():
                 return changed(statement, args=self.exprs(statement.args))
             case Return():
                 return changed(statement, results=self.exprs(statement.results))
@@ -185,8 +201,12 @@ class Rewriter:
                 return changed(statement, body=self.block(statement.body))
         return statement
 
-    def _guard(self, guard: Expr | None) -> Expr | None:
-        return None if guard is None else self.expr(guard)
+    def _place(self, s: Load | Store | Atomic) -> dict[str, Any]:
+        """The fields that say where an access goes, rebuilt."""
+        steps = tuple(changed(step, index=self.expr(step.index)) for step in s.part.steps)
+        part = s.part if all(a is b for a, b in zip(steps, s.part.steps, strict=True)) else Part(s.part.offset, steps)
+        guard = None if s.guard is None else self.expr(s.guard)
+        return {"indices": self.exprs(s.indices), "guard": guard, "part": part}
 
     def emit(self, statement: Statement) -> None:
         """Put ``statement`` before the one being rebuilt."""

@@ -36,6 +36,7 @@ from ruda.ir.nodes import (
     Break,
     Call,
     Const,
+    ConstantArray,
     Declare,
     Expr,
     For,
@@ -55,7 +56,7 @@ from ruda.ir.nodes import (
 from ruda.passes.context import place, reads
 from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Once, Region, ThreadLoop
 from ruda.passes.rewrite import FALSE, TRUE, Names, op
-from ruda.passes.uniform import Uniformity, analyse
+from ruda.passes.uniform import BROADCAST, PER_THREAD, Uniformity, analyse
 from ruda.types import bool_
 
 
@@ -89,9 +90,9 @@ class _Splitter:
     def once(self, s: Statement) -> bool:
         """Whether ``s`` only sets block-level names."""
         match s:
-            case Let() | Load():
+            case Let():
                 return s.value in self.block_names
-            case Call():
+            case Load() | Call():
                 return all(v in self.block_names for v in s.values)
             case Declare() | Assign():
                 return s.local in self.block_names
@@ -222,7 +223,7 @@ class _Run:
 def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:
     """Whether ``expr`` has one value for the block, given that ``names`` do."""
     if isinstance(expr, Apply):
-        return not expr.op.startswith(("thread_idx", "global_idx")) and all(_evaluable(a, names) for a in expr.args)
+        return expr.op not in PER_THREAD and all(_evaluable(a, names) for a in expr.args)
     return not isinstance(expr, Value | Local) or expr in names
 
 
@@ -246,8 +247,9 @@ def _block_level(body: Block, uniform: Uniformity) -> frozenset[Value | Local]:
             match s:
                 case Let():
                     define(s.value, s.expr)
-                case Load(memory=Array()):
-                    define(s.value, *s.indices, s.guard)
+                case Load(memory=m) if isinstance(m, Array | ConstantArray) or m.name.startswith(BROADCAST):
+                    for value in s.values:
+                        define(value, *s.indices, *s.part.exprs, s.guard)
                 case Call():
                     for value in s.values:
                         define(value, *s.args)

@@ -2,7 +2,7 @@
 
 Uniform over the block, by the language: constants, parameters, block and grid
 indices, extents, loads at a uniform index of arrays that the kernel does not
-write, and operations of these. Threads that have returned do not count: a
+write, ``dsl.uniform``, and operations of these. Threads that have returned do not count: a
 Return, or ``passes.exits``' flag in its place, makes nothing divergent.
 """
 
@@ -16,6 +16,7 @@ from ruda.ir.nodes import (
     Block,
     Break,
     Call,
+    ConstantArray,
     Continue,
     Declare,
     Expr,
@@ -29,6 +30,7 @@ from ruda.ir.nodes import (
     Loop,
     Memory,
     Store,
+    Subgroup,
     Value,
     walk,
 )
@@ -36,7 +38,13 @@ from ruda.ir.ops import ATOMICS
 from ruda.passes.exits import RETURNED
 from ruda.passes.rewrite import TRUE
 
-_PER_THREAD = frozenset(f"{name}_{axis}" for name in ("thread_idx", "global_idx") for axis in "xyz")
+#: Topology that differs between the threads of a block.
+PER_THREAD = frozenset(
+    ["lane_idx", "subgroup_idx", *(f"{name}_{axis}" for name in ("thread_idx", "global_idx") for axis in "xyz")]
+)
+
+#: What the names of the shared arrays begin with in which ``passes.broadcast`` hands a value to the whole block.
+BROADCAST = "$uniform."
 
 
 def analyse(kernel: Kernel) -> Uniformity:
@@ -61,6 +69,7 @@ class Uniformity:
         self._constant = {a.name for a in kernel.arrays if a.name not in written}
         self._varying: set[tuple[type, str]] = {(Local, RETURNED.name)}
         self._divergent_loops: set[int] = set()
+        self._apart: set[int] = set()
         # From "all is uniform" down to the largest set that agrees with itself.
         before = -1
         while before != (before := len(self._varying) + len(self._divergent_loops)):
@@ -69,7 +78,7 @@ class Uniformity:
     def expr(self, expr: Expr) -> bool:
         """Whether an expression of the kernel's body is uniform."""
         if isinstance(expr, Apply):
-            return expr.op not in _PER_THREAD and all(self.expr(a) for a in expr.args)
+            return expr.op not in PER_THREAD and all(self.expr(a) for a in expr.args)
         if isinstance(expr, Value | Local):
             return (type(expr), expr.name) not in self._varying
         return True
@@ -85,6 +94,10 @@ class Uniformity:
     def loop(self, loop: For | Loop) -> bool:
         """Whether the threads that enter ``loop``, and do not return, run and leave it together."""
         return id(loop) not in self._divergent_loops and (not isinstance(loop, For) or self.expr(loop.count))
+
+    def together(self, statement: Subgroup) -> bool:
+        """Whether all threads of the block that have not returned come to ``statement`` together."""
+        return id(statement) not in self._apart
 
     def _mark(self, thing: Value | Local | Memory, uniform: bool) -> None:
         if not uniform:
@@ -102,15 +115,21 @@ class Uniformity:
                     if statement.local != RETURNED:
                         self._mark(statement.local, not divergent and self.expr(statement.expr))
                 case Load():
-                    self._mark(statement.value, self._load(statement))
+                    for value in statement.values:
+                        self._mark(value, self._load(statement))
                 case Store():
                     if isinstance(statement.memory, LocalArray):
-                        exprs = (*statement.indices, statement.expr, statement.guard or TRUE)
+                        exprs = (*statement.indices, *statement.exprs, statement.guard or TRUE)
                         self._mark(statement.memory, not divergent and all(self.expr(e) for e in exprs))
                 case Atomic(value=Value() as value):
                     self._mark(value, False)
                 case Atomic(memory=LocalArray()):
                     self._mark(statement.memory, False)
+                case Subgroup():
+                    if divergent:
+                        self._apart.add(id(statement))
+                    for value in statement.values:
+                        self._mark(value, False)
                 case Call():
                     for value in statement.values:
                         self._mark(value, all(self.expr(a) for a in statement.args))
@@ -135,9 +154,11 @@ class Uniformity:
         memory = load.memory
         if isinstance(memory, Array):
             same = memory.name in self._constant
+        elif isinstance(memory, ConstantArray) or memory.name.startswith(BROADCAST):
+            same = True
         else:
             same = isinstance(memory, LocalArray) and (LocalArray, memory.name) not in self._varying
-        return same and all(self.expr(e) for e in (*load.indices, load.guard or TRUE))
+        return same and all(self.expr(e) for e in (*load.indices, *load.part.exprs, load.guard or TRUE))
 
 
 def _writes(atomic: Atomic) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ruda.ir.ops.table import ANY, FLOAT, NUMBER, row
+from ruda.ir.ops.table import ANY, BOOL, FLOAT, NUMBER, row
 
 SECTION = "compare"
 
-row("eq", SECTION, 2, ANY, np.equal, "a == b; false with NaN", "bool")
-row("ne", SECTION, 2, ANY, np.not_equal, "a != b; true with NaN", "bool")
+row("eq", SECTION, 2, NUMBER | BOOL, np.equal, "a == b; false with NaN", "bool")
+row("ne", SECTION, 2, NUMBER | BOOL, np.not_equal, "a != b; true with NaN", "bool")
 row("lt", SECTION, 2, NUMBER, np.less, "a < b; false with NaN", "bool")
 row("le", SECTION, 2, NUMBER, np.less_equal, "a <= b; false with NaN", "bool")
 row("gt", SECTION, 2, NUMBER, np.greater, "a > b; false with NaN", "bool")

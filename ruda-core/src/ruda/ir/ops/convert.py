@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ruda.ir.ops.rounding import convert
-from ruda.ir.ops.table import ANY, NUMBER, row
+from ruda.ir.ops.table import ANY, NUMBER, STORED, row
 from ruda.types import ScalarType
 
 A = npt.NDArray[Any]
@@ -36,4 +36,4 @@ def _bitcast(a: A, to: ScalarType) -> A:
 
 
 row("cast", SECTION, 1, ANY, _cast, "convert by value; float to int saturates, NaN gives 0", "any")
-row("bitcast", SECTION, 1, NUMBER, _bitcast, "the same bits as another type of equal width", "any", dsl="bitcast")
+row("bitcast", SECTION, 1, NUMBER | STORED, _bitcast, "the same bits as another type of equal width", "any", dsl="bitcast")

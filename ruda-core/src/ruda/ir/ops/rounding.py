@@ -1,4 +1,4 @@
-"""Rounding once. NumPy converts to bf16 through f32, which would round twice."""
+"""Rounding once. NumPy converts to bf16 and the 8-bit floats through f32, which would round twice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 A = npt.NDArray[Any]
+
+_BY_F32 = tuple(map(np.dtype, (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)))
 
 
 def _to_odd(rounded: A, error: A) -> A:
@@ -33,7 +35,7 @@ def add_to_odd(a: A, b: A) -> A:
 
 def convert(a: A, dtype: np.dtype[Any]) -> A:
     """``a`` (any number dtype) as the float ``dtype``, rounded once to nearest even."""
-    if dtype != ml_dtypes.bfloat16 or a.dtype.itemsize < 4 or a.dtype == np.float32:
+    if dtype not in _BY_F32 or a.dtype.itemsize < 4 or a.dtype == np.float32:
         return a.astype(dtype)
     if a.dtype.kind in "iu":
         wide = add_to_odd((a >> 16).astype(np.float64) * 65536.0, (a & 0xFFFF).astype(np.float64)).reshape(a.shape)
@@ -41,5 +43,5 @@ def convert(a: A, dtype: np.dtype[Any]) -> A:
         wide = a
     single = np.ascontiguousarray(wide.astype(np.float32))
     near = _to_odd(single, np.where(np.isfinite(single), wide - single, 0.0))
-    # Beyond f32 round-to-odd is its largest number; that is infinity in bf16, too.
+    # Beyond f32 round-to-odd is its largest number, which overflows in every narrower type, too.
     return near.reshape(a.shape).astype(dtype)

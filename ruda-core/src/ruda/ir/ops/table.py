@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ruda.types import FLOATS, INTS, NUMBERS, SCALARS, UNSIGNED, ScalarType, bool_
+from ruda.types import FLOATS, INTS, NUMBERS, SCALARS, STORAGE, UNSIGNED, ScalarType, bool_
 
 Reference = Callable[..., npt.NDArray[Any]]
 Result = Literal["same", "bool", "any", "index"]
@@ -28,6 +28,7 @@ INT = frozenset(INTS)
 UINT = frozenset(UNSIGNED)
 FLOAT = frozenset(FLOATS)
 NUMBER = frozenset(NUMBERS)
+STORED = frozenset(STORAGE)
 ANY = frozenset(SCALARS)
 
 

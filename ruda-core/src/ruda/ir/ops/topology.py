@@ -16,3 +16,7 @@ _DOCS = {
 for _name, _doc in _DOCS.items():
     for _axis in "xyz":
         row(f"{_name}_{_axis}", SECTION, 0, frozenset(), None, f"{_doc}, axis {_axis}", "index")
+
+row("lane_idx", SECTION, 0, frozenset(), None, "number of the thread in its subgroup", "index")
+row("subgroup_idx", SECTION, 0, frozenset(), None, "number of the subgroup in its block", "index")
+row("num_subgroups", SECTION, 0, frozenset(), None, "number of subgroups in a block", "index")
