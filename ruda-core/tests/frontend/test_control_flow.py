@@ -215,7 +215,7 @@ def docstring_and_nothing(x, out):
     ...
     out[0] = 1
     "a constant expression"
-    out[0] == 1
+    out[0] + 1
     return None
 
 
@@ -375,7 +375,6 @@ def test_branches_known_at_compile_time(kernel_of):
         ("x = a\nx = 1\nx = 2", "x already holds array a"),
         ("t = (1, 2)\nt = (1, 2, 3)", "which cannot become a tuple of 3"),
         ("x = a if a[0] > 0 else a", "write an if statement"),
-        ("x = (1, a[0]) == (1, 2)", "compare the items"),
         ("x = 3 in a", "in is for tuples"),
         ("x = a is a", "write == to compare values"),
         ("x = range(1, 2, 3, 4)", "range takes 1 to 3 arguments"),

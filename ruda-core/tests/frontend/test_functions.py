@@ -272,7 +272,6 @@ NAMES = {f.__name__: f for f in (ping, sometimes, both, shapes, typed, add, fill
         ("a[0] = a(1)", "array a cannot be called"),
         ("a[0] = plain(1)", "decorate plain with @dsl.func"),
         ("a[0] = len(a[0])", "len of f32"),
-        ("print(a[0])", "store the values into an array"),
         ("a[0] = min()", "min needs two or more values"),
         ("a[0] = abs(1, 2)", "abs: too many positional arguments"),
         ("a[0] = math.sqrt()", "missing a required argument"),

@@ -56,12 +56,12 @@ GOLDEN = [
   Instead: store it into an array: out[0] = ...""",
     ),
     (
-        "a[1:n] = 0",
-        """kernels have no slice
-  File "kernel.py", line 2, column 7, in kernel k
-    a[1:n] = 0
-      ^^^
-  Instead: take the view on the host, a[lo:hi], and pass it; a[i] is a row in a kernel too""",
+        "b = {a: n}",
+        """kernels have no dict
+  File "kernel.py", line 2, column 9, in kernel k
+    b = {a: n}
+        ^^^^^^
+  Instead: write tuples or separate names""",
     ),
     (
         "def k(a, *rest): pass",
@@ -121,10 +121,7 @@ def test_whole_reports(report, text, want):
         ("x = sum(a[i] for i in range(3))", "no generator expression"),
         ("x = {i for i in range(3)}", "no comprehension"),
         ("x = {i: i for i in range(3)}", "no comprehension"),
-        ("x = (y := 3)", "operator :="),
         ("match n:\n        case 1: pass", "no match"),
-        ("x = f'{n}'", "no f-string"),
-        ("assert n > 0", "no assert"),
         ("f(*n)", "cannot unpack with *"),
         ("f(**n)", "cannot unpack with **"),
         ("x, *y = n", "cannot unpack with *"),

@@ -7,7 +7,7 @@ import pytest
 
 from ruda import dsl, ir
 from ruda.errors import KernelTypeError, KernelValueError
-from ruda.types import FLOATS, INTS, SCALARS, f32, i32, i64, promote
+from ruda.types import FLOATS, INTS, SCALARS, STORAGE, f32, i32, i64, promote
 
 ALL = {t.name.rstrip("_"): f"{t.name}" for t in SCALARS if t.name != "bool"}
 P = {f"v_{t.name}": t.name for t in SCALARS}  # a scalar parameter of each type
@@ -20,7 +20,11 @@ def test_two_typed_operands(type_of, refusal, a, b):
     want = promote(a, b)
     if a == b and a.kind == "bool":
         want = i32  # bool counts as i32
-    if want is not None:
+    if a in STORAGE or b in STORAGE:
+        message = refusal(f"v = v_{a} + v_{b}", **P)
+        assert f"+ of {a if a in STORAGE else b}, which is for storage and conversion only" in message
+        assert "write dsl.f32(...)" in message
+    elif want is not None:
         assert type_of(f"v_{a} + v_{b}", **P) == want.name
     else:
         message = refusal(f"v = v_{a} + v_{b}", **P)
@@ -62,7 +66,8 @@ def test_a_literal_keeps_its_precision_until_it_meets_a_type(kernel_of):
     """0.1 with an f64 is the f64 nearest to 0.1, also through a name and a conditional expression."""
     body = "x = 0.1\nout[0] = x * a[0]\nout[1] = (0.1 if a[0] > 0 else 0.3) + a[0]"
     kernel = kernel_of(body, out="f64[1]", a="f64[1]")
-    values = [c.value for s in kernel.body for c in _constants(getattr(s, "expr", None)) if c.type.name == "f64"]
+    stored = [e for s in kernel.body for e in getattr(s, "exprs", ())]
+    values = [c.value for e in stored for c in _constants(e) if c.type.name == "f64"]
     assert 0.1 in values
     assert 0.3 in values
 
@@ -220,7 +225,7 @@ def test_stores_convert_inside_one_kind(kernel_of, refusal, t, to):
     if legal:
         (store,) = kernel_of(f"out[0] = v_{t}", out=f"{to.name}[1]", **P).body
         assert isinstance(store, ir.Store)
-        assert store.expr.type == to
+        assert store.exprs[0].type == to
     else:
         message = refusal(f"out[0] = v_{t}", out=f"{to.name}[1]", **P)
         assert f"array out is {to}, the value is {t}" in message
@@ -284,7 +289,7 @@ def test_wrong_operands(refusal, body, part):
 
 def test_an_annotated_variable(kernel_of):
     (store,) = kernel_of("x: dsl.f64 = 0.1\ny: int = 3\nout[0] = x", out="f64[1]").body
-    assert store.expr == ir.Const(store.memory.elem, 0.1)
+    assert store.exprs[0] == ir.Const(store.memory.elem, 0.1)
 
 
 def test_errors_are_the_builtins_they_are(kernel_of):
@@ -302,7 +307,7 @@ def test_constants_survive_bit_for_bit(kernel_of):
     stores = kernel_of(body, names, f="f32[1]", i="i32[1]").body
     tiny = float(np.float32(1e-45))
     want = [math.nan, -math.inf, -0.0, tiny, -(2**31), -0.0, 0.0]
-    assert [s.expr for s in stores] == [ir.Const(s.memory.elem, w) for s, w in zip(stores, want, strict=True)]
+    assert [s.exprs[0] for s in stores] == [ir.Const(s.memory.elem, w) for s, w in zip(stores, want, strict=True)]
 
 
 def test_types_as_names(kernel_of):

@@ -7,22 +7,37 @@ and ``cdiv`` work on the host too; everything else has a meaning in kernels only
 from typing import Any
 
 from ruda import types as _types
-from ruda.dsl import atomic
+from ruda.dsl import atomic, block, random, subgroup
 from ruda.frontend.annotations import ArrayAnnotation as _ArrayAnnotation
 from ruda.frontend.annotations import ConstAnnotation as _ConstAnnotation
+from ruda.frontend.annotations import VecAnnotation as _VecAnnotation
 from ruda.frontend.calls import Intrinsic as _Intrinsic
+from ruda.frontend.collective import Place as _Place
+from ruda.frontend.collective import fence, uniform
 from ruda.frontend.device import func
 from ruda.frontend.intrinsics import Topology as _Topology
-from ruda.frontend.intrinsics import barrier, bitcast, cdiv, grid, grid_size, local, shared, unroll
+from ruda.frontend.intrinsics import barrier, bitcast, cdiv, constant, grid, grid_size, local, shared, unroll
+from ruda.frontend.intrinsics import load_vector as load
 from ruda.frontend.intrinsics import op as _op
+from ruda.frontend.intrinsics import store_vector as store
 from ruda.frontend.python import clamp as _clamp
 from ruda.frontend.python import maximum as _maximum
 from ruda.frontend.python import minimum as _minimum
+from ruda.frontend.structs import struct
+from ruda.frontend.vectors import cross as _cross
+from ruda.frontend.vectors import distance as _distance
+from ruda.frontend.vectors import dot as _dot
+from ruda.frontend.vectors import length as _length
+from ruda.frontend.vectors import mix as _mix
+from ruda.frontend.vectors import normalize as _normalize
 
 #: Annotations: ``dsl.Array[dsl.f32, 2]``, ``dsl.Array`` for any array; ``dsl.Const[int]`` for a compile-time value.
 #: They and the scalar types are Any to type checkers, which take no variable of another type as an annotation.
 Array: Any = _ArrayAnnotation()
 Const: Any = _ConstAnnotation()
+
+#: Vector types: ``dsl.Vec[dsl.f32, 4]``.
+Vec: Any = _VecAnnotation()
 
 #: Scalar types.
 bool: Any = _types.bool_
@@ -38,6 +53,8 @@ f16: Any = _types.f16
 bf16: Any = _types.bf16
 f32: Any = _types.f32
 f64: Any = _types.f64
+f8e4m3: Any = _types.f8e4m3
+f8e5m2: Any = _types.f8e5m2
 
 #: Where a thread is.
 thread_idx = _Topology("thread_idx")
@@ -45,6 +62,20 @@ block_idx = _Topology("block_idx")
 block_dim = _Topology("block_dim")
 grid_dim = _Topology("grid_dim")
 global_idx = _Topology("global_idx")
+
+#: Where a thread is among subgroups; the size is a compile-time constant.
+subgroup_size: Any = _Place("subgroup_size")
+subgroup_idx: Any = _Place("subgroup_idx")
+lane_idx: Any = _Place("lane_idx")
+num_subgroups: Any = _Place("num_subgroups")
+
+#: Vectors.
+dot = _Intrinsic("dot", _dot)
+length = _Intrinsic("length", _length)
+distance = _Intrinsic("distance", _distance)
+normalize = _Intrinsic("normalize", _normalize)
+cross = _Intrinsic("cross", _cross)
+mix = _Intrinsic("mix", _mix)
 
 #: Numbers.
 clamp = _Intrinsic("clamp", _clamp)
@@ -102,6 +133,7 @@ rsqrt = _op("rsqrt")
 __all__ = [
     "Array",
     "Const",
+    "Vec",
     "abs",
     "acos",
     "acosh",
@@ -115,6 +147,7 @@ __all__ = [
     "barrier",
     "bf16",
     "bitcast",
+    "block",
     "block_dim",
     "block_idx",
     "bool",
@@ -122,18 +155,25 @@ __all__ = [
     "ceil",
     "clamp",
     "clz",
+    "constant",
     "copysign",
     "cos",
     "cosh",
+    "cross",
     "ctz",
+    "distance",
+    "dot",
     "erf",
     "erfc",
     "exp",
     "exp2",
     "expm1",
+    "f8e4m3",
+    "f8e5m2",
     "f16",
     "f32",
     "f64",
+    "fence",
     "find_first_set",
     "floor",
     "fma",
@@ -151,6 +191,9 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "lane_idx",
+    "length",
+    "load",
     "local",
     "log",
     "log1p",
@@ -160,9 +203,13 @@ __all__ = [
     "maximum",
     "min",
     "minimum",
+    "mix",
     "mul_hi",
+    "normalize",
+    "num_subgroups",
     "popcount",
     "pow",
+    "random",
     "reverse_bits",
     "round",
     "rsqrt",
@@ -171,7 +218,12 @@ __all__ = [
     "sin",
     "sinh",
     "sqrt",
+    "store",
+    "struct",
     "sub_sat",
+    "subgroup",
+    "subgroup_idx",
+    "subgroup_size",
     "tan",
     "tanh",
     "thread_idx",
@@ -180,6 +232,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "uniform",
     "unroll",
 ]
 

@@ -10,7 +10,7 @@ its operands. Types of variables are a fixpoint over such passes
 from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, ScalarAnnotation
 from ruda.frontend.build import ArraySpec, ConstSpec, ScalarSpec, Spec, build
 from ruda.frontend.device import DeviceFunction, func
-from ruda.frontend.source import KernelSource, Parameter
+from ruda.frontend.source import KernelSource, Parameter, identity_of, inputs_of
 
 __all__ = [
     "Annotation",
@@ -26,4 +26,6 @@ __all__ = [
     "Spec",
     "build",
     "func",
+    "identity_of",
+    "inputs_of",
 ]

@@ -12,12 +12,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ruda import ir
-from ruda.errors import KernelError, KernelSyntaxError
+from ruda.errors import KernelError, KernelSyntaxError, KernelValueError
 from ruda.frontend.exits import IrLoop, PythonLoop, ends
 from ruda.frontend.scope import Scope
 from ruda.frontend.source import KernelSource
-from ruda.frontend.values import Static, Type, Value
+from ruda.frontend.tables import Constant
+from ruda.frontend.values import Static, Symbol, Type, Value
 from ruda.frontend.variables import Key, Variables
+from ruda.frontend.views import View
+from ruda.ir.nodes import Bounds
 from ruda.ir.report import at
 from ruda.target import Dim3
 from ruda.types import ScalarType
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 Handler = Callable[["Builder", Any], Any]
 F = TypeVar("F", bound=Handler)
 E = TypeVar("E", bound=KernelError)
+
+#: Bytes of constant tables in one kernel.
+_TABLES = 64 << 10
 
 _HANDLERS: dict[type[ast.AST], Handler] = {}
 
@@ -52,26 +58,43 @@ class Builder:
         python_loops: the Python loops of the present function, innermost last.
         calls: the device functions that are being inlined, innermost last.
         shared: the shared arrays, by the place in the text that declares them.
+        constants: the constant tables, by their content.
+        functions: what Call statements name.
+        forall: the extents of a launch of exactly so many threads, x first; the others have returned at once.
         open_arrays: the block in which each local array is declared, by its name.
         target: the name that the value being built is assigned to, if any; arrays are named after it.
+        bounds: see ``ir.Kernel``; assert statements exist in "validate" mode.
         failure: the first error of this run.
     """
 
     def __init__(
-        self, source: KernelSource, variables: Variables, *, index: ScalarType, block_dim: Dim3, params: frozenset[str]
+        self,
+        source: KernelSource,
+        variables: Variables,
+        *,
+        index: ScalarType,
+        block_dim: Dim3,
+        subgroup_size: int,
+        params: frozenset[str],
+        bounds: Bounds,
     ) -> None:
         self.source = source
         self.variables = variables
         self.index = Type(index, index=True)
         self.block_dim = block_dim
+        self.subgroup_size = subgroup_size
         self.scope = Scope(source, source.names, (), ())
         self.blocks: list[list[ir.Statement]] = [[]]
         self.loops: list[IrLoop] = []
         self.python_loops: list[PythonLoop] = []
         self.calls: list[Inlined] = []
         self.shared: dict[Key, ir.SharedArray] = {}
+        self.constants: dict[Key, ir.ConstantArray] = {}
+        self.functions: dict[str, ir.Function] = {}
+        self.forall: tuple[ir.Scalar, ...] = ()
         self.open_arrays: dict[str, list[ir.Statement]] = {}
         self.target: str | None = None
+        self.bounds = bounds
         self.failure: KernelError | None = None
         self._names: dict[str, int] = dict.fromkeys(params, 1)
 
@@ -100,9 +123,9 @@ class Builder:
         self.blocks[-1].append(statement)
 
     @contextmanager
-    def block(self) -> Iterator[list[ir.Statement]]:
-        """Collect what is emitted inside into a list of its own."""
-        statements: list[ir.Statement] = []
+    def block(self, statements: list[ir.Statement] | None = None) -> Iterator[list[ir.Statement]]:
+        """Collect what is emitted inside into a list of its own, or append it to ``statements``."""
+        statements = [] if statements is None else statements
         self.blocks.append(statements)
         try:
             yield statements
@@ -132,6 +155,21 @@ class Builder:
         self.emit(ir.Let(value, expr, pos=pos))
         return value
 
+    def table(self, elem: ScalarType, shape: tuple[int, ...], data: bytes, pos: ir.Pos) -> ir.ConstantArray:
+        """The constant table with these elements.
+
+        Raises:
+            KernelValueError: the kernel's tables have more than 64 KiB, which every kind of device has room for.
+        """
+        key = (elem, shape, data)
+        if key not in self.constants:
+            self.constants[key] = ir.ConstantArray(self.fresh("table"), elem, shape, data)
+            size = sum(len(constant.data) for constant in self.constants.values())
+            if size > _TABLES:
+                what = f"constant tables of {size} bytes; a kernel has room for {_TABLES}"
+                raise self.error(KernelValueError, what, pos, "pass the table as an array: client.array(x)")
+        return self.constants[key]
+
     # --- dispatch ---
 
     def value(self, node: ast.expr) -> Value:
@@ -139,9 +177,13 @@ class Builder:
         handler = _HANDLERS.get(type(node))
         if handler is None:
             raise self.error(KernelSyntaxError, f"kernels have no {type(node).__name__}", self.pos(node))
-        value = handler(self, node)
-        assert not isinstance(value, ast.AST)
-        return value  # type: ignore[no-any-return]
+        value: Value = handler(self, node)
+        if isinstance(value, Static) and isinstance(value.value, Symbol):
+            return value.value.value_in(self, self.pos(node))
+        if isinstance(value, Static) and isinstance(value.value, Constant):
+            table = value.value
+            return View(self.table(table.scalar_type, table.values.shape, table.values.tobytes(), self.pos(node)))
+        return value
 
     def body(self, statements: list[ast.stmt]) -> None:
         """Build statements in order, up to one that control does not pass.

@@ -13,11 +13,12 @@ import numpy as np
 
 from ruda import ir
 from ruda.errors import KernelTypeError
+from ruda.frontend import habits
 from ruda.frontend.builder import handles
 from ruda.frontend.device import DeviceFunction
 from ruda.frontend.inline import inline
 from ruda.frontend.values import NONE, Static, Value, describe, name_of
-from ruda.types import ScalarType, as_type
+from ruda.types import ScalarType, StructType, VecType, as_type
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -39,7 +40,7 @@ Lower = Callable[..., Value | None]
 #: Python's callables, by object: builtins, ``math`` and ``numpy`` functions. Filled by ``builtin`` and ``intrinsics``.
 PYTHON: dict[int, tuple[object, str, Lower]] = {}
 
-#: Stands for every scalar type when it is called.
+#: Stands for every scalar type when it is called; vectors and structs have VecType and StructType.
 CAST = ScalarType
 
 
@@ -88,21 +89,39 @@ def call(b: Builder, node: ast.Call) -> Value:
         return inline(b, function.source, pos, node, args, keywords)
     if isinstance(function, ScalarType) or (isinstance(function, type) and issubclass(function, np.generic)):
         return lower(b, made, f"dsl.{as_type(function)}", PYTHON[id(CAST)][2], as_type(function))
+    if isinstance(function, VecType):
+        return lower(b, made, f"dsl.{function}", PYTHON[id(VecType)][2], function)
+    if isinstance(struct := getattr(function, "__ruda_struct__", function), StructType):
+        return PYTHON[id(StructType)][2](b, made, struct) or NONE
     known = PYTHON.get(id(function))
     if known is not None:
         return lower(b, made, known[1], known[2])
     raise b.error(KernelTypeError, f"{name_of(function)} cannot be called in a kernel", pos, _advice(function))
 
 
+_LOOP = "write a loop: for i in range(len(a))"
+_VALUES = "kernels have tuples (x, y) and dsl.local(shape, dtype)"
+
+#: Builtins that kernels do not have, and what to write instead.
+_BUILTINS: tuple[tuple[tuple[object, ...], str], ...] = (
+    ((list, dict, set, tuple), _VALUES),
+    ((sum, enumerate, zip, map, filter, any, all), _LOOP),
+    ((sorted, reversed), "write a loop: for i in range(n - 1, -1, -1)"),
+    ((isinstance, type), "compare dtypes: a.dtype == dsl.f32"),
+    ((open, input), "read on the host, and pass an array"),
+)
+
+
 def _advice(function: object) -> str | None:
     if hasattr(function, "forall"):
         return "a kernel is launched from the host; move the code into a function decorated with @dsl.func"
+    if (defined := habits.of_object(function)) is not None:
+        return habits.dotted(defined[0], (defined[1],))
     if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != "numpy":
         return f"decorate {function.__name__} with @dsl.func"
-    if function is print:
-        return "store the values into an array and print them on the host"
-    if function in (list, dict, set, tuple):
-        return "kernels have tuples (x, y) and dsl.local(shape, dtype)"
+    for functions, advice in _BUILTINS:
+        if any(function is f for f in functions):
+            return advice
     if (getattr(function, "__module__", "") or "").partition(".")[0] == "numpy":
         return (
             "arrays are made on the host, or with dsl.local(shape, dtype); functions of one element are those under dsl"

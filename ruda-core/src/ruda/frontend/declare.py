@@ -104,16 +104,20 @@ def _assigned_first(block: ir.Block, local: ir.Local, assigned: bool) -> tuple[b
 def _expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
     """The expressions that a statement itself evaluates."""
     match statement:
-        case ir.Let(expr=expr) | ir.Assign(expr=expr):
+        case ir.Let(expr=expr) | ir.Assign(expr=expr) | ir.Uniform(expr=expr):
             return (expr,)
+        case ir.Subgroup(args=args) | ir.Call(args=args):
+            return args
         case ir.Declare(init=init):
             return () if init is None else (init,)
-        case ir.Load(indices=indices):
-            return indices
-        case ir.Store(indices=indices, expr=expr):
-            return (*indices, expr)
-        case ir.Atomic(indices=indices, args=args):
-            return (*indices, *args)
+        case ir.Load(indices=indices, part=part):
+            return (*indices, *part.exprs)
+        case ir.Store(indices=indices, part=part, exprs=exprs):
+            return (*indices, *part.exprs, *exprs)
+        case ir.Atomic(indices=indices, part=part, args=args):
+            return (*indices, *part.exprs, *args)
+        case ir.Report(args=args):
+            return args
         case ir.If(cond=cond):
             return (cond,)
         case ir.For(start=start, step=step, count=count):

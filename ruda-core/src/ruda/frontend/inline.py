@@ -12,11 +12,12 @@ from ruda.errors import KernelSyntaxError, KernelTypeError
 from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, ScalarAnnotation
 from ruda.frontend.declare import declare, locals_in
 from ruda.frontend.exits import IrLoop, close_wrapper, ir_loop
-from ruda.frontend.promote import accept
 from ruda.frontend.scope import RESULT, Scope
+from ruda.frontend.selection import as_type_of
 from ruda.frontend.source import KernelSource, Parameter
 from ruda.frontend.statements import gives_nothing, snapshot
-from ruda.frontend.values import NONE, Choice, Static, Tuple, Typed, Value, View, describe, static
+from ruda.frontend.values import NONE, Choice, Record, Static, Tuple, Typed, Value, Vec, describe, parts, static
+from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -91,11 +92,11 @@ def _locals(value: Value) -> Iterator[ir.Local]:
     match value:
         case Typed(expr=expr) | Choice(cond=expr):
             yield from locals_in(expr)
-        case Tuple(items=items):
-            for item in items:
+        case Tuple() | Vec() | Record() | Records():
+            for item in value.fields if isinstance(value, Records) else (parts(value) or (0, ()))[1]:
                 yield from _locals(item)
-        case View(lead=lead):
-            for expr in lead:
+        case View():
+            for expr in value.exprs:
                 yield from locals_in(expr)
 
 
@@ -115,7 +116,8 @@ def _bind(
     shown = f"{source.name}({', '.join(f'{p.name}={p.default!r}' if p.has_default else p.name for p in source.params)})"
     positional = [a.arg for a in (*source.tree.args.posonlyargs, *source.tree.args.args)]
     if len(args) > len(positional):
-        what = f"{source.name} takes {len(positional)} arguments, {len(args)} are given"
+        plural = "" if len(positional) == 1 else "s"
+        what = f"{source.name} takes {len(positional)} argument{plural}, {len(args)} are given"
         raise b.error(KernelTypeError, what, pos, shown)
     given = dict(zip(positional, args, strict=False))
     for name, value in keywords.items():
@@ -136,17 +138,19 @@ def _bind(
 def _argument(b: Builder, source: KernelSource, parameter: Parameter, value: Value, pos: ir.Pos) -> Value:
     """``value`` as the annotation of ``parameter`` asks for it."""
     annotation: Annotation | None = parameter.annotation
+    if parameter.optional and isinstance(value, Static) and value.value is None:
+        return value
     what = f"argument {parameter.name} of {source.name}"
     match annotation:
         case ScalarAnnotation(type=type):
-            return Typed(accept(b, value, type, pos, what))
+            return as_type_of(b, value, type, pos, what)
         case ConstAnnotation() if not isinstance(value, Static):
             raise b.error(KernelTypeError, f"{what} is a compile-time value, given is {describe(value)}", pos)
         case ArrayAnnotation(elem=elem, rank=rank):
-            fits = isinstance(value, View) and elem in (None, value.memory.elem) and rank in (None, value.rank)
+            fits = isinstance(value, View | Records) and elem in (None, value.type) and rank in (None, value.rank)
             if not fits:
                 given = describe(value)
-                if isinstance(value, View):
-                    given += f" of {value.memory.elem}, rank {value.rank}"
+                if isinstance(value, View | Records):
+                    given += f" of {value.type}, rank {value.rank}"
                 raise b.error(KernelTypeError, f"{what} is {annotation}, given is {given}", pos)
     return value

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from ruda import ir
 from ruda.errors import DtypeError, KernelTypeError, KernelValueError
+from ruda.frontend import habits
 from ruda.frontend.calls import Call, Intrinsic
+from ruda.frontend.lanes import vec
 from ruda.frontend.lookup import KernelValue
 from ruda.frontend.operators import apply, binary, compare, python
 from ruda.frontend.promote import accept, common, convert, number, scalar, type_of
 from ruda.frontend.python import row_lower
-from ruda.frontend.subscripts import select
-from ruda.frontend.values import NONE, Range, Static, Typed, Unrolled, Value, View, describe, pack, static, unpack
+from ruda.frontend.selection import check_writable, converted, load, select, store
+from ruda.frontend.tables import Constant
+from ruda.frontend.values import NONE, Range, Static, Typed, Unrolled, Value, Vec, describe, pack, static, unpack
+from ruda.frontend.views import Records, View, assembled, leaves
 from ruda.ir.ops import ATOMICS, OPS
-from ruda.types import ScalarType, as_type, bool_
+from ruda.types import ElementType, ScalarType, VecType, as_element, as_type, bool_, vec_type
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -51,22 +55,25 @@ def atomic(name: str) -> Intrinsic:
 def _atomic(b: Builder, made: Call, name: str, array: Value, index: Value, *values: Value) -> Value:
     op = ATOMICS[name]
     pos = made.pos
-    if not isinstance(array, View):
+    if not isinstance(array, View | Records):
         what = f"dsl.atomic.{op.dsl} on {describe(array)}"
         raise b.error(KernelTypeError, what, pos, "pass the array and the index: dsl.atomic.add(a, i, value)")
     view = select(b, array, index, pos, pos)
-    memory = view.memory
+    if isinstance(view, Records):
+        raise b.error(KernelTypeError, f"dsl.atomic.{op.dsl} on a {view.type}", pos, "name a field: a.count, i")
+    memory, type = view.memory, view.type
     if view.rank:
         raise b.error(KernelTypeError, f"{array.what} has rank {array.rank}; give an index an axis, as a tuple", pos)
+    check_writable(b, view, pos)
     if isinstance(memory, ir.LocalArray):
         what = f"an atomic on {memory.name}, which belongs to one thread"
         raise b.error(KernelTypeError, what, pos, "use plain reads and writes")
-    if memory.elem not in op.accepts:
+    if not isinstance(type, ScalarType) or type not in op.accepts:
         accepted = ", ".join(sorted(t.name for t in op.accepts))
-        raise b.error(KernelTypeError, f"dsl.atomic.{op.dsl} on an array of {memory.elem}", pos, f"it takes {accepted}")
-    args = tuple(accept(b, value, memory.elem, pos, f"array {memory.name}") for value in values)
-    old = ir.Value(memory.elem, b.fresh(f"{memory.name}.old")) if op.returns else None
-    b.emit(ir.Atomic(old, name, memory, view.lead, args, pos=pos))
+        raise b.error(KernelTypeError, f"dsl.atomic.{op.dsl} on an array of {type}", pos, f"it takes {accepted}")
+    args = tuple(accept(b, value, type, pos, f"array {memory.name}") for value in values)
+    old = ir.Value(type, b.fresh(f"{memory.name}.old")) if op.returns else None
+    b.emit(ir.Atomic(old, name, memory, view.indices, args, part=view.part, pos=pos))
     return NONE if old is None else Typed(old)
 
 
@@ -172,26 +179,91 @@ def _shape(b: Builder, value: Value, pos: ir.Pos) -> tuple[int, ...]:
             KernelTypeError, what, pos, "use literals, captured constants, dsl.block_dim, or dsl.Const parameters"
         )
     if any(n < 1 for n in sizes):
-        raise b.error(KernelValueError, f"shape {sizes}: each axis is at least 1", pos)
+        raise b.error(KernelValueError, f"shape {sizes}: each axis is at least 1", pos, "write the length of each axis")
     return sizes
+
+
+def _elem(b: Builder, value: Value, pos: ir.Pos) -> ElementType:
+    """The type of the elements of a shared or local array."""
+    try:
+        return as_element(b.static(value))
+    except DtypeError:
+        return _dtype(b, value, pos)  # which says what is wrong
 
 
 def _shared(b: Builder, made: Call, shape: Value, dtype: Value) -> Value:
     """An array that the threads of a block share; undefined at the start. One for each place in the text."""
-    sizes, elem = _shape(b, shape, made.pos), _dtype(b, dtype, made.pos)
-    key = (*b.scope.site, made.node.lineno, made.node.col_offset, sizes, elem)
-    if key not in b.shared:
-        b.shared[key] = ir.SharedArray(b.fresh(b.target or "shared"), elem, sizes)
-    return View(b.shared[key])
+    sizes, elem = _shape(b, shape, made.pos), _elem(b, dtype, made.pos)
+    memories = []
+    for name, type, dims in leaves(elem, b.target or "shared", sizes):
+        key = (*b.scope.site, made.node.lineno, made.node.col_offset, name, dims, type)
+        if key not in b.shared:
+            b.shared[key] = ir.SharedArray(b.fresh(name), type, dims)
+        memories.append(b.shared[key])
+    return assembled(elem, iter(memories), len(sizes))
 
 
 def _local(b: Builder, made: Call, shape: Value, dtype: Value) -> Value:
     """An array of the thread, all zero each time control passes."""
-    sizes, elem = _shape(b, shape, made.pos), _dtype(b, dtype, made.pos)
-    memory = ir.LocalArray(b.fresh(b.target or "local"), elem, sizes)
-    b.emit(ir.DeclareArray(memory, pos=made.pos))
-    b.open_arrays[memory.name] = b.blocks[-1]
-    return View(memory)
+    sizes, elem = _shape(b, shape, made.pos), _elem(b, dtype, made.pos)
+    memories = [ir.LocalArray(b.fresh(n), type, dims) for n, type, dims in leaves(elem, b.target or "local", sizes)]
+    for memory in memories:
+        b.emit(ir.DeclareArray(memory, pos=made.pos))
+        b.open_arrays[memory.name] = b.blocks[-1]
+    return assembled(elem, iter(memories), len(sizes))
+
+
+def _width(b: Builder, array: Value, width: Value, name: str, pos: ir.Pos) -> tuple[View, VecType]:
+    """The array and the vector type of ``dsl.load`` and ``dsl.store``."""
+    if not isinstance(array, View) or not isinstance(array.type, ScalarType) or not array.rank:
+        hint = "it takes an array of scalars, the index of the first, and the width"
+        raise b.error(KernelTypeError, f"dsl.{name} on {describe(array)}", pos, hint)
+    try:
+        return array, vec_type(array.type, b.static(width))
+    except DtypeError as error:
+        raise b.error(KernelTypeError, str(error), pos) from None
+
+
+def _in_order(view: View) -> bool:
+    """Whether neighbours along the last axis of the array that ``view`` is an element of lie side by side."""
+    dense = not isinstance(view.memory, ir.Array) or view.memory.layout == "c"
+    return dense and view.member is None
+
+
+def _neighbours(b: Builder, array: View, index: Value, count: int, pos: ir.Pos) -> list[View]:
+    """``count`` elements along the last axis, from ``index`` on."""
+    items = unpack(index)
+    *lead, first = (index,) if items is None else items
+    places = [pack((*lead, binary(b, ast.Add, first, Static(i), pos) if i else first)) for i in range(count)]
+    found = [select(b, array, place, pos, pos) for place in places]
+    if found[0].rank:
+        raise b.error(KernelTypeError, f"{array.what} has rank {array.rank}; give an index an axis, as a tuple", pos)
+    return [view for view in found if isinstance(view, View)]
+
+
+def _load(b: Builder, made: Call, array: Value, index: Value, width: Value) -> Value:
+    """``width`` neighbours along the last axis as a vector, in one access where their alignment is known."""
+    view, type = _width(b, array, width, "load", made.pos)
+    places = _neighbours(b, view, index, type.lanes, made.pos)
+    if view.slices or not _in_order(places[0]):
+        return vec(tuple(lane for p in places if isinstance(lane := load(b, p, made.pos), Typed)))
+    lanes = tuple(ir.Value(type.elem, b.fresh(f"{view.memory.name}.at")) for _ in range(type.lanes))
+    b.emit(ir.Load(lanes, view.memory, places[0].indices, pos=made.pos))
+    return vec(tuple(map(Typed, lanes)))
+
+
+def _store(b: Builder, made: Call, array: Value, index: Value, value: Value) -> None:
+    """Write the lanes of a vector to neighbours along the last axis; see ``dsl.load``."""
+    if not isinstance(value, Vec):
+        raise b.error(KernelTypeError, f"dsl.store of {describe(value)}", made.pos, "it takes a vector; else a[i] = x")
+    view, type = _width(b, array, Static(value.type.lanes), "store", made.pos)
+    places = _neighbours(b, view, index, type.lanes, made.pos)
+    exprs = converted(b, value, type, made.pos, f"array {view.memory.name}")
+    if view.slices or not _in_order(places[0]) or isinstance(view.memory, ir.ConstantArray):
+        for place, expr in zip(places, exprs, strict=True):
+            store(b, place, Typed(expr), made.pos)
+        return
+    b.emit(ir.Store(view.memory, places[0].indices, exprs, pos=made.pos))
 
 
 def _barrier(b: Builder, made: Call) -> None:
@@ -221,6 +293,13 @@ def _unroll(b: Builder, made: Call, iterable: Value) -> Value:
     return Unrolled(items)
 
 
+def _constant(b: Builder, made: Call, values: Value, dtype: Value = NONE) -> Value:
+    what = "dsl.constant makes a table on the host"
+    hint = "call it outside of the kernel, TABLE = dsl.constant(values), and index TABLE here"
+    raise b.error(KernelTypeError, what, made.pos, hint)
+
+
+constant = Intrinsic("constant", _constant, Constant.__doc__ or "", host=Constant)
 grid = Intrinsic("grid", _grid)
 grid_size = Intrinsic("grid_size", _grid_size)
 cdiv = Intrinsic("cdiv", _cdiv, host=_host_cdiv)
@@ -228,4 +307,8 @@ bitcast = Intrinsic("bitcast", _bitcast, OPS["bitcast"].doc)
 shared = Intrinsic("shared", _shared)
 local = Intrinsic("local", _local)
 barrier = Intrinsic("barrier", _barrier)
+load_vector = Intrinsic("load", _load)
+store_vector = Intrinsic("store", _store)
 unroll = Intrinsic("unroll", _unroll)
+
+habits.ACCEPTED.update({"cuda.grid": grid, "cuda.gridsize": grid_size})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ruda import ir
@@ -16,7 +17,8 @@ from ruda.errors import KernelTypeError
 from ruda.frontend.builder import handles
 from ruda.frontend.operators import binary, compare, truth, unary
 from ruda.frontend.promote import common, convert, scalar, weak_in
-from ruda.frontend.values import Choice, Scalar, Static, Typed, Value, View, describe, pack, unpack
+from ruda.frontend.values import Choice, Form, Lookup, Scalar, Static, Typed, Value, assemble, describe, parts
+from ruda.frontend.views import Records, View
 from ruda.types import bool_
 
 if TYPE_CHECKING:
@@ -108,17 +110,17 @@ def _merge(
     if not first and not second:
         return _select(b, cond, x, y, pos)
     cond = b.let(cond, "cond", pos)
-    merged = _assigned(b, x, y, first, second, pos)
+    merged = _assigned(b, cond, x, y, first, second, pos)
     b.emit(ir.If(cond, ir.Block(tuple(first)), ir.Block(tuple(second)), pos=pos))
     return merged
 
 
-def _pairs(b: Builder, x: Value, y: Value, pos: ir.Pos) -> list[tuple[Value, Value]] | None:
-    """The items of two tuples of equal length side by side, or None for two scalars."""
-    xs, ys = unpack(x), unpack(y)
-    if xs is not None and ys is not None and len(xs) == len(ys):
-        return list(zip(xs, ys, strict=True))
-    if isinstance(x, View) or isinstance(y, View) or xs is not None or ys is not None:
+def _pairs(b: Builder, x: Value, y: Value, pos: ir.Pos) -> tuple[Form, list[tuple[Value, Value]]] | None:
+    """The items of two tuples, vectors or structs that are made alike, side by side, or None for two scalars."""
+    xs, ys = parts(x), parts(y)
+    if xs is not None and ys is not None and xs[0] == ys[0]:
+        return xs[0], list(zip(xs[1], ys[1], strict=True))
+    if isinstance(x, View | Records) or isinstance(y, View | Records) or xs is not None or ys is not None:
         what = f"a run-time choice between {describe(x)} and {describe(y)}"
         raise b.error(KernelTypeError, what, pos, "write an if statement with an access in each branch")
     return None
@@ -128,12 +130,12 @@ def _select(b: Builder, cond: ir.Expr, x: Value, y: Value, pos: ir.Pos) -> Value
     pairs = _pairs(b, x, y, pos)
     if pairs is not None:
         cond = b.let(cond, "cond", pos)
-        return pack(tuple(_select(b, cond, p, q, pos) for p, q in pairs))
+        return assemble(pairs[0], tuple(_select(b, cond, p, q, pos) for p, q in pairs[1]))
     p, q = scalar(b, x, pos), scalar(b, y, pos)
     type = common(b, (p, q), pos, "a choice")
     if type.scalar == bool_:
         return Typed(_logical(b, cond, p, q, pos))
-    if isinstance(p, Static | Choice) and isinstance(q, Static | Choice):
+    if not isinstance(p, Typed) and not isinstance(q, Typed):
         return Choice(cond, p, q)
     args = (cond, convert(b, p, type.scalar, pos), convert(b, q, type.scalar, pos))
     return Typed(ir.Apply(type.scalar, "select", args, pos), type.index, weak_in((p, q), type))
@@ -149,17 +151,42 @@ def _logical(b: Builder, cond: ir.Expr, p: Scalar, q: Scalar, pos: ir.Pos) -> ir
     return ir.Apply(bool_, "select", (cond, x, y), pos)
 
 
-def _assigned(b: Builder, x: Value, y: Value, first: Statements, second: Statements, pos: ir.Pos) -> Value:
-    """Assign ``x`` at the end of the statements ``first`` and ``y`` of ``second``; gives what holds them afterwards."""
+def _assigned(
+    b: Builder, cond: ir.Expr, x: Value, y: Value, first: Statements, second: Statements, pos: ir.Pos
+) -> Value:
+    """Assign ``x`` at the end of the statements ``first`` and ``y`` of ``second``; gives what holds them afterwards.
+
+    Of literals, which stay as weak as they are, only what they depend on is assigned.
+    """
     pairs = _pairs(b, x, y, pos)
     if pairs is not None:
-        return pack(tuple(_assigned(b, p, q, first, second, pos) for p, q in pairs))
+        return assemble(pairs[0], tuple(_assigned(b, cond, p, q, first, second, pos) for p, q in pairs[1]))
     p, q = scalar(b, x, pos), scalar(b, y, pos)
     type = common(b, (p, q), pos, "a choice")
+    if not isinstance(p, Typed) and not isinstance(q, Typed) and type.scalar != bool_:
+        return Choice(cond, _kept(b, p, first, pos), _kept(b, q, second, pos))
     local = ir.Local(type.scalar, b.fresh("choice"))
-    first.append(ir.Assign(local, convert(b, p, type.scalar, pos), pos=pos))
-    second.append(ir.Assign(local, convert(b, q, type.scalar, pos), pos=pos))
+    for statements, value in ((first, p), (second, q)):
+        with b.block(statements):
+            b.emit(ir.Assign(local, convert(b, value, type.scalar, pos), pos=pos))
     return Typed(local, type.index, weak_in((p, q), type))
+
+
+def _kept(b: Builder, value: Static | Choice | Lookup, statements: Statements, pos: ir.Pos) -> Static | Choice | Lookup:
+    """A literal that can be used after ``statements``: what it depends on is assigned at their end."""
+
+    def assigned(expr: ir.Expr) -> ir.Local:
+        local = ir.Local(expr.type, b.fresh("kept"))
+        statements.append(ir.Assign(local, expr, pos=pos))
+        return local
+
+    match value:
+        case Static():
+            return value
+        case Lookup():
+            return replace(value, place=assigned(value.place))
+        case Choice(cond=cond, then=then, orelse=orelse):
+            return Choice(assigned(cond), _kept(b, then, statements, pos), _kept(b, orelse, statements, pos))
 
 
 def choose(b: Builder, condition: Value, x: Value, y: Value, pos: ir.Pos) -> Value:

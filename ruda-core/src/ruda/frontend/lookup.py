@@ -15,6 +15,7 @@ from ruda import ir
 from ruda.errors import KernelNameError, KernelTypeError
 from ruda.frontend import captures, habits
 from ruda.frontend.builder import handles
+from ruda.frontend.tables import Constant
 from ruda.frontend.values import Static, Value, name_of, static
 
 if TYPE_CHECKING:
@@ -61,8 +62,10 @@ def captured(b: Builder, value: object, name: str, pos: ir.Pos) -> Static:
     Raises:
         KernelTypeError: it may change without being rebound, or is an array.
     """
+    if isinstance(value, Constant):
+        return Static(value)
     if isinstance(value, np.ndarray):
-        hint = f"pass it as an argument, client.array({name}); a small table can be a tuple"
+        hint = f"pass it as an argument, client.array({name}), or freeze a table: {name} = dsl.constant({name})"
         raise b.error(KernelTypeError, f"{name} is a NumPy array, which a kernel cannot capture", pos, hint)
     if isinstance(value, list | dict | set | bytearray):
         kind = type(value).__name__
@@ -78,11 +81,11 @@ def captured(b: Builder, value: object, name: str, pos: ir.Pos) -> Static:
     return static(value)
 
 
-def framework_name(b: Builder, node: ast.Attribute) -> None:
-    """Answer a dotted name of another framework.
+def framework_name(b: Builder, node: ast.Attribute) -> Value | None:
+    """A dotted name of another framework that is taken as ruda's own (``cuda.grid``); None for any other name.
 
     Raises:
-        KernelNameError: it is one; the hint has ruda's spelling.
+        KernelNameError: another name of a framework; the hint has ruda's spelling.
     """
     attributes: list[str] = []
     root: ast.expr = node
@@ -90,7 +93,7 @@ def framework_name(b: Builder, node: ast.Attribute) -> None:
         attributes.append(root.attr)
         root = root.value
     if not isinstance(root, ast.Name) or root.id in b.scope.names.stored:
-        return
+        return None
     value = captures.find(b.scope.source.function, root.id)
     if value is captures.MISSING:
         framework = habits.of_root(root.id)
@@ -99,7 +102,11 @@ def framework_name(b: Builder, node: ast.Attribute) -> None:
     if framework is not None:
         path = tuple(reversed(attributes))
         text = ".".join((root.id, *path))
+        accepted = habits.ACCEPTED.get(".".join((framework, *path)))
+        if accepted is not None and value is not captures.MISSING:
+            return Static(accepted)
         raise b.error(KernelNameError, f"{text} is not a name of ruda", b.pos(node), habits.dotted(framework, path))
+    return None
 
 
 def attribute_of(b: Builder, base: object, name: str, node: ast.Attribute) -> Value:

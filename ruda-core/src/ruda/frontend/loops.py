@@ -15,7 +15,8 @@ from ruda.frontend.logic import condition
 from ruda.frontend.names import stored_names
 from ruda.frontend.promote import cast, combine, convert, number, type_of
 from ruda.frontend.statements import assign_to, snapshot
-from ruda.frontend.values import Range, Scalar, Static, Type, Typed, Unrolled, Value, View, describe, unpack
+from ruda.frontend.values import Range, Scalar, Static, Type, Typed, Unrolled, Value, Vec, describe, unpack
+from ruda.frontend.views import Records, View, first_view
 from ruda.types import ScalarType, as_type, bool_, i64
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ def for_statement(b: Builder, node: ast.For) -> None:
         _counted(b, node, iterable)
         return
     items = iterable.items if isinstance(iterable, Unrolled) else unpack(iterable)
+    items = iterable.lanes if isinstance(iterable, Vec) else items
     if items is not None:
         _unrolled(b, node, tuple(snapshot(b, item, pos) for item in items))
         return
     hint = None
-    if isinstance(iterable, View):
-        name = iterable.memory.name
+    if isinstance(iterable, View | Records):
+        name = first_view(iterable).memory.name
         hint = (
             f"a loop here runs in every thread; for one thread an element use kernel.forall(shape) and "
             f"i = dsl.global_idx.x, for all elements in each thread `for i in range(len({name}))`"

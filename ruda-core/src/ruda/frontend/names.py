@@ -4,7 +4,7 @@ A name that is assigned once, and read only later in the same block (nested
 blocks included), never changes while it can be seen: it is a value, or stays a
 compile-time constant. The same holds where it is assigned at several places
 whose blocks do not overlap, as the variables of two loops. Every other name is
-a variable.
+a variable, and so is one that ``:=`` assigns in the midst of an expression.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ class Names:
         stored: every name that the function binds, parameters included; all others are captured.
         single: those that are immutable values.
         once: those that are assigned at one place.
+        named: those that ``:=`` assigns.
+        changed: those of which a part is assigned, as in ``v.x = 1`` and ``v[i] = 1``.
     """
 
     stored: frozenset[str]
     single: frozenset[str]
     once: frozenset[str]
+    named: frozenset[str]
+    changed: frozenset[str]
 
     @classmethod
     def of(cls, function: ast.FunctionDef) -> Names:
@@ -40,8 +44,11 @@ class Names:
             found.store(arg.arg, ())
         found.block(function.body, ())
         stores = found.stores
-        single = frozenset(name for name in stores if found.is_single(name))
-        return cls(frozenset(stores), single, frozenset(name for name in stores if len(stores[name]) == 1))
+        named = frozenset(node.target.id for node in ast.walk(function) if isinstance(node, ast.NamedExpr))
+        single = frozenset(name for name in stores if name not in named and found.is_single(name))
+        once = frozenset(name for name in stores if len(stores[name]) == 1)
+        changed = frozenset(_root(node) for node in ast.walk(function) if _is_part(node)) & stores.keys()
+        return cls(frozenset(stores), single, once, named, frozenset(changed))
 
 
 @dataclass
@@ -98,6 +105,9 @@ class _Sites:
                     self.load(child.id, path)
                 elif stores:
                     self.store(child.id, path)
+            elif isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "breakpoint":
+                for name in self.stores:  # the debugger shows them
+                    self.load(name, path)
 
 
 def _follows(load: Path, store: Path) -> bool:
@@ -109,6 +119,17 @@ def _follows(load: Path, store: Path) -> bool:
         return False
     (block, position), (load_block, load_position) = store[depth], load[depth]
     return block == load_block and load_position > position
+
+
+def _is_part(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
+
+
+def _root(node: ast.AST) -> str:
+    """The name that a chain of attributes and subscripts begins with, or ""."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def stored_names(node: ast.AST) -> Iterator[str]:

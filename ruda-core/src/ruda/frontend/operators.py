@@ -9,8 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from ruda import ir
 from ruda.errors import KernelError, KernelTypeError, KernelValueError
-from ruda.frontend.promote import accept, cast, common, convert, floating, number, scalar, type_of, weak_in
-from ruda.frontend.values import Choice, Scalar, Static, Tuple, Type, Typed, Value, View, describe, static, unpack
+from ruda.frontend.lanes import lanewise
+from ruda.frontend.promote import accept, cast, common, computes, convert, floating, number, scalar, type_of, weak_in
+from ruda.frontend.values import (
+    Choice,
+    Lookup,
+    Record,
+    Scalar,
+    Static,
+    Tuple,
+    Type,
+    Typed,
+    Value,
+    Vec,
+    describe,
+    static,
+    unpack,
+)
+from ruda.frontend.views import Records, View
 from ruda.types import bool_
 
 if TYPE_CHECKING:
@@ -79,6 +95,9 @@ def binary(b: Builder, node: type[ast.operator], left: Value, right: Value, pos:
         return python(b, function, (left.value, right.value), pos)
     if node is ast.Add and (items := unpack(left)) is not None and (more := unpack(right)) is not None:
         return Tuple((*items, *more))
+    vectors = lanewise(b, lambda p, q: binary(b, node, p, q, pos), (left, right), pos)
+    if vectors is not None:
+        return vectors
     x, y = scalar(b, left, pos), scalar(b, right, pos)
     if op in ("shl", "shr"):
         return _shift(b, op, x, y, pos)
@@ -119,6 +138,7 @@ def power(b: Builder, x: Scalar, y: Scalar, pos: ir.Pos) -> Value:
     if isinstance(x, Static) and isinstance(y, Static):
         return python(b, operator.pow, (x.value, y.value), pos)
     base = number(type_of(b, x, pos))
+    computes(b, base, pos, "**")
     exponent = y.value if isinstance(y, Static) else None
     if base.scalar.is_float and type(exponent) is int and 1 <= exponent <= _SMALL_POWER:
         factor = Typed(b.let(convert(b, x, base.scalar, pos), "base", pos), base.index, weak_in((x,), base))
@@ -140,8 +160,12 @@ def unary(b: Builder, node: type[ast.unaryop], value: Value, pos: ir.Pos) -> Val
         if node is ast.Invert and isinstance(value.value, bool):
             raise b.error(KernelTypeError, "~ of a bool", pos, "write not")
         return python(b, UNARY[node], (value.value,), pos)
+    vectors = lanewise(b, lambda p: unary(b, node, p, pos), (value,), pos)
+    if vectors is not None:
+        return vectors
     x = scalar(b, value, pos)
     type = type_of(b, x, pos)
+    computes(b, type, pos, "-" if node is ast.USub else "+")
     if node is ast.Invert:
         if not type.scalar.is_int:
             raise b.error(KernelTypeError, f"~ of {type}", pos, "write not" if type.scalar == bool_ else _integers("~"))
@@ -157,8 +181,8 @@ def truth(b: Builder, value: Value, pos: ir.Pos) -> bool | ir.Expr:
         return bool(value.value)
     if isinstance(value, Tuple):
         return bool(value.items)
-    if isinstance(value, View):
-        raise b.error(KernelTypeError, f"{value.what} is neither true nor false", pos, "compare an element")
+    if isinstance(value, View | Records | Vec | Record):
+        raise b.error(KernelTypeError, f"{describe(value)} is neither true nor false", pos, "compare an element")
     x = scalar(b, value, pos)
     type = type_of(b, x, pos)
     return cast(convert(b, x, type.scalar, pos), bool_, pos)
@@ -175,12 +199,25 @@ def compare(b: Builder, node: type[ast.cmpop], left: Value, right: Value, pos: i
         return python(b, function, (left.value, right.value), pos)
     items, others = unpack(left), unpack(right)
     if items is not None and others is not None and op in ("eq", "ne"):
-        raise b.error(KernelTypeError, "tuples of run-time values cannot be compared", pos, "compare the items")
+        return _tuples(b, node, items, others, pos)
+    if isinstance(left, Vec) or isinstance(right, Vec):
+        what = f"{sign} of {describe(left)} and {describe(right)}"
+        raise b.error(KernelTypeError, what, pos, "compare lanes, v.x < w.x, or lengths, dsl.length(v)")
     x, y = scalar(b, left, pos), scalar(b, right, pos)
     type = common(b, (x, y), pos, f"{sign}")
     if type.scalar == bool_ and op not in ("eq", "ne"):
         type = number(type)
     return apply(b, op, (x, y), type, pos, Type(bool_))
+
+
+def _tuples(
+    b: Builder, node: type[ast.cmpop], items: tuple[Value, ...], others: tuple[Value, ...], pos: ir.Pos
+) -> Value:
+    """``==`` and ``!=`` of tuples: unequal where any item is, or the lengths are."""
+    differ: Value = Static(len(items) != len(others))
+    for x, y in zip(items, others, strict=False):
+        differ = _either(b, differ, compare(b, ast.NotEq, x, y, pos), pos)
+    return differ if node is ast.NotEq else unary(b, ast.Not, differ, pos)
 
 
 def _identity(b: Builder, node: type[ast.cmpop], left: Value, right: Value, pos: ir.Pos) -> Static:
@@ -239,6 +276,6 @@ def index_expression(b: Builder, value: Value, pos: ir.Pos, what: str) -> ir.Exp
                 KernelValueError, f"index {x.value} of {what} is negative", pos, "write len(a) - 1 for the last"
             )
         return accept(b, x, b.index.scalar, pos, "an index")
-    if isinstance(x, Choice):
+    if isinstance(x, Choice | Lookup):
         return convert(b, x, b.index.scalar, pos)
     return convert(b, x, type.scalar, pos)

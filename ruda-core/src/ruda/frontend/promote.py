@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
-from ruda.frontend.values import Choice, Scalar, Static, Type, Typed, Value, View, describe
-from ruda.types import ScalarType, bool_, f32, f64, i32, i64, promote, u32, u64
+from ruda.frontend.values import Choice, Lookup, Scalar, Static, Type, Typed, Value, describe, unpack
+from ruda.frontend.views import View
+from ruda.ir.ops.rounding import convert as round_once
+from ruda.types import STORAGE, ScalarType, bool_, f32, f64, i32, i64, promote, u32, u64
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 WEAK_INT = Type(i32, weak=True)
 WEAK_FLOAT = Type(f32, weak=True)
+
+_LITERALS = {bool: Type(bool_), int: WEAK_INT, float: WEAK_FLOAT}
 
 
 def combine(a: Type, b: Type) -> Type | None:
@@ -82,20 +87,31 @@ def type_of(b: Builder, value: Value, pos: ir.Pos) -> Type:
             common = combine(type_of(b, then, pos), type_of(b, orelse, pos))
             assert common is not None  # of literals
             return common
+        case Lookup(numbers=numbers, shape=()):
+            common = reduce(combine, {_LITERALS[type(n)] for n in numbers})  # type: ignore[arg-type]
+            assert common is not None  # of literals
+            return common
     raise b.error(KernelTypeError, f"{describe(value)} is not a number", pos, _advice(value))
 
 
 def _advice(value: Value) -> str | None:
     if isinstance(value, View):
         index = ", ".join("ijklmn"[: value.rank]) if 0 < value.rank <= 6 else "()"
-        return f"index it: {value.memory.name}[{index}]"
+        row = f", or take a row, {value.memory.name}[i]" if value.rank > 1 else ""
+        return f"index it: {value.memory.name}[{index}]{row}; there are no pointers and no arithmetic of whole arrays"
+    if unpack(value) is not None:
+        return "index it or unpack it: x, y = ..."
+    if isinstance(value, Static):
+        if value.value is None:
+            return "test for it first: if x is None"
+        return "call it" if callable(value.value) else "strings and other objects can be compared at compile time only"
     return None
 
 
 def scalar(b: Builder, value: Value, pos: ir.Pos) -> Scalar:
     """``value``, which must be a scalar."""
     type_of(b, value, pos)
-    assert isinstance(value, Static | Typed | Choice)
+    assert isinstance(value, Static | Typed | Choice | Lookup)
     return value
 
 
@@ -105,9 +121,12 @@ def common(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type
     Raises:
         KernelTypeError: there is none; the message names the casts to write.
     """
-    result = type_of(b, values[0], pos)
-    for value in values[1:]:
-        other = type_of(b, value, pos)
+    types = [type_of(b, value, pos) for value in values]
+    if what != "a choice":
+        for type in types:
+            computes(b, type, pos, what)
+    result = types[0]
+    for other in types[1:]:
         joined = combine(result, other)
         if joined is None:
             raise b.error(
@@ -122,6 +141,13 @@ def common(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type
             if isinstance(value, Typed):
                 b.variables.meets_index(value.weak_in)
     return result
+
+
+def computes(b: Builder, type: Type, pos: ir.Pos, what: str) -> None:
+    """Refuse ``what`` on a type that is for storage and conversion only."""
+    if type.scalar in STORAGE:
+        what = f"{what} of {type}, which is for storage and conversion only"
+        raise b.error(KernelTypeError, what, pos, "cast it first: write dsl.f32(...)")
 
 
 def weak_in(values: Sequence[Scalar], result: Type) -> frozenset[Variable]:
@@ -142,9 +168,9 @@ def constant(b: Builder, value: object, to: ScalarType, pos: ir.Pos) -> ir.Const
         return ir.Const(to, bool(value))
     if to.is_float:
         wide = float(value) if isinstance(value, float) or abs(value) < 2**1023 else math.inf
-        with np.errstate(over="ignore"):
-            rounded = float(np.asarray(wide, to.dtype))
-        if math.isinf(rounded) and not (isinstance(value, float) and math.isinf(value)):
+        with np.errstate(all="ignore"):
+            rounded = float(round_once(np.asarray(wide), to.dtype))
+        if not math.isfinite(rounded) and (not isinstance(value, float) or math.isfinite(value)):
             hint = f"write dsl.f64({value!r})" if math.isfinite(wide) else None
             raise b.error(KernelValueError, f"{value!r} does not fit {to}", pos, hint)
         return ir.Const(to, rounded)
@@ -174,6 +200,18 @@ def convert(b: Builder, value: Scalar, to: ScalarType, pos: ir.Pos) -> ir.Expr:
         case Choice(cond=cond, then=then, orelse=orelse):
             args = (cond, convert(b, then, to, pos), convert(b, orelse, to, pos))
             return ir.Apply(to, "select", args, pos)
+        case Lookup():
+            return _loaded(b, value, to, pos)
+
+
+def _loaded(b: Builder, item: Lookup, to: ScalarType, pos: ir.Pos) -> ir.Expr:
+    """The number that ``item`` is, from a table of type ``to``."""
+    numbers = [constant(b, n, to, pos).value for n in item.numbers]
+    data = np.array([*numbers, *[0] * item.spare], to.dtype).tobytes()
+    memory = b.table(to, (len(numbers) + item.spare,), data, pos)
+    loaded = ir.Value(to, b.fresh(f"{memory.name}.at"))
+    b.emit(ir.Load((loaded,), memory, (item.place,), pos=pos))
+    return loaded
 
 
 def expression(b: Builder, value: Scalar, pos: ir.Pos) -> ir.Expr:

@@ -13,25 +13,28 @@ import numpy as np
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.calls import CAST, Call, Lower, means
+from ruda.frontend.lanes import lanewise
 from ruda.frontend.logic import choose
 from ruda.frontend.operators import apply, binary, power, python, truth
-from ruda.frontend.promote import cast, common, constant, convert, floating, number, scalar, type_of, weak_in
-from ruda.frontend.subscripts import extents
+from ruda.frontend.promote import cast, common, computes, constant, convert, floating, number, scalar, type_of, weak_in
+from ruda.frontend.selection import extents
 from ruda.frontend.values import (
     NONE,
     Choice,
+    Lookup,
     Range,
     Scalar,
     Static,
     Type,
     Typed,
     Value,
-    View,
+    Vec,
     describe,
     pack,
     static,
     unpack,
 )
+from ruda.frontend.views import Records, View
 from ruda.ir.ops import OPS, Op
 from ruda.ir.ops.table import FLOAT
 from ruda.types import ScalarType, bool_, f32, f64, i32, i64
@@ -48,6 +51,9 @@ def row(b: Builder, op: Op, values: Sequence[Value], pos: ir.Pos) -> Value:
     """
     if op.condition:
         return choose(b, values[0], values[1], values[2], pos)
+    vectors = lanewise(b, lambda *lanes: row(b, op, lanes, pos), values, pos)
+    if vectors is not None:
+        return vectors
     floats = op.accepts <= FLOAT
     numbers = [v.value for v in values if isinstance(v, Static) and v.is_number]
     if floats and len(numbers) == len(values):
@@ -89,7 +95,7 @@ def cast_to(b: Builder, made: Call, type: ScalarType, x: Value) -> Value:
         value = bool(given.value) if type == bool_ else given.value
         return Typed(constant(b, value, type, made.pos))
     source = type_of(b, given, made.pos)
-    if isinstance(given, Choice) and (source.scalar == type or (type.is_float and source.scalar != bool_)):
+    if isinstance(given, Choice | Lookup) and (source.scalar == type or (type.is_float and source.scalar != bool_)):
         return Typed(convert(b, given, type, made.pos))
     return Typed(cast(convert(b, given, source.scalar, made.pos), type, made.pos))
 
@@ -144,6 +150,9 @@ def extreme(op: str, function: Callable[..., Any]) -> Lower:
             raise b.error(KernelTypeError, f"{op} needs two or more values, or a tuple", made.pos)
         if all(isinstance(item, Static) for item in items):
             return python(b, function, ([b.static(item) for item in items],), made.pos)
+        vectors = lanewise(b, lambda *lanes: lower(b, made, *lanes), items, made.pos)
+        if vectors is not None:
+            return vectors
         given = [scalar(b, item, made.pos) for item in items]
         type = number(common(b, given, made.pos, op))
         result = given[0]
@@ -164,6 +173,7 @@ def rounding(op: str, function: Callable[..., Any]) -> Lower:
         type = type_of(b, given, made.pos)
         if not type.scalar.is_float:
             return integer(b, given, made.pos) if type.scalar == bool_ else given
+        computes(b, type, made.pos, op)
         return integer(b, apply(b, op, (given,), type, made.pos), made.pos)
 
     return lower
@@ -191,11 +201,11 @@ def divmod_(b: Builder, made: Call, x: Value, y: Value) -> Value:
 
 def len_(b: Builder, made: Call, x: Value) -> Value:
     """``len(x)`` of an array's first axis, a tuple or a string."""
-    if isinstance(x, View):
+    if isinstance(x, View | Records):
         if x.rank == 0:
             raise b.error(KernelTypeError, f"{x.what} has rank 0 and no length", made.pos)
         return extents(b, x)[0]
-    items = unpack(x)
+    items = x.lanes if isinstance(x, Vec) else unpack(x)
     if items is not None:
         return Static(len(items))
     if isinstance(x, Static) and isinstance(x.value, str):

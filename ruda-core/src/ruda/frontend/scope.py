@@ -10,8 +10,25 @@ from ruda import ir
 from ruda.errors import KernelNameError, KernelTypeError
 from ruda.frontend.names import Names
 from ruda.frontend.promote import convert, type_of
-from ruda.frontend.values import Choice, Range, Static, Tuple, Typed, Unrolled, Value, View, describe, pack, unpack
+from ruda.frontend.values import (
+    Choice,
+    Form,
+    Lookup,
+    Range,
+    Record,
+    Static,
+    Text,
+    Tuple,
+    Typed,
+    Unrolled,
+    Value,
+    Vec,
+    assemble,
+    describe,
+    parts,
+)
 from ruda.frontend.variables import Variable
+from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -27,21 +44,30 @@ class ScalarSlot:
 
 
 @dataclass
-class TupleSlot:
-    """A variable that holds a tuple: a slot an item."""
+class PartsSlot:
+    """A variable that holds a tuple, a vector or a struct: a slot an item."""
 
+    form: Form
     items: list[Slot]
 
 
 @dataclass
 class ViewSlot:
-    """A variable that holds a view: always of one memory, with the leading indices in variables."""
+    """A variable that holds a view: always one like ``view``, with what it depends on in variables."""
 
-    memory: ir.Array | ir.SharedArray | ir.LocalArray
-    lead: list[ScalarSlot]
+    view: View
+    exprs: list[ScalarSlot]
 
 
-Slot = ScalarSlot | TupleSlot | ViewSlot | Static
+@dataclass
+class RecordsSlot:
+    """A variable that holds an array of structs: a slot a field."""
+
+    array: Records
+    fields: list[Slot]
+
+
+Slot = ScalarSlot | PartsSlot | ViewSlot | RecordsSlot | Static
 
 #: Where the results of a function with several returns live; no Python name.
 RESULT = "return"
@@ -81,9 +107,14 @@ class Scope:
             slot = self._scalar_slot(b, name)
             slot.variable.used = True
             if slot.variable.type is None:
-                raise b.error(KernelNameError, f"{name} is read before any path sets it", pos)
+                what = f"{name} is read before any path sets it"
+                raise b.error(KernelNameError, what, pos, f"give {name} a value before the loop")
             self.slots[name] = slot
-        return self._read(self.slots[name])
+        value = self._read(self.slots[name])
+        if name in self.names.named and isinstance(value, Typed):
+            # ``x + (x := 1)``: what is read is the value before.
+            return Typed(b.let(value.expr, name, pos), value.index, value.weak_in)
+        return value
 
     def _read(self, slot: Slot) -> Value:
         match slot:
@@ -93,20 +124,26 @@ class Scope:
                 variable.used = True
                 weak = frozenset([variable]) if type.weak else frozenset()
                 return Typed(ir.Local(type.scalar, name), type.index, weak)
-            case TupleSlot(items=items):
-                return pack(tuple(self._read(item) for item in items))
-            case ViewSlot(memory=memory, lead=lead):
-                read = [self._read(item) for item in lead]
-                return View(memory, tuple(item.expr for item in read if isinstance(item, Typed)))
+            case PartsSlot(form=form, items=items):
+                return assemble(form, tuple(self._read(item) for item in items))
+            case ViewSlot(view=view, exprs=exprs):
+                read = [self._read(item) for item in exprs]
+                return view.with_exprs([item.expr for item in read if isinstance(item, Typed)])
+            case RecordsSlot(array=array, fields=fields):
+                views = [self._read(field) for field in fields]
+                return Records(array.type, tuple(v for v in views if isinstance(v, View | Records)), array.rank)
             case Static():
                 return slot
 
     def assign(self, b: Builder, name: str, value: Value, pos: ir.Pos, *, loop: bool = False) -> None:
         """Give a local name a value. The target of a ``for``, seen in its body only, has a type of its own in each."""
-        if isinstance(value, Range | Unrolled):
-            raise b.error(KernelTypeError, f"{describe(value)} cannot be kept in a name", pos, "write it in the for")
+        if isinstance(value, Range | Unrolled | Text):
+            where = "print or assert" if isinstance(value, Text) else "for"
+            raise b.error(
+                KernelTypeError, f"{describe(value)} cannot be kept in a name", pos, f"write it in the {where}"
+            )
         self.is_set.add(name)
-        if name in self.names.single:
+        if name in self.names.single and not (name in self.names.changed and isinstance(value, Tuple | Vec | Record)):
             self.values[name] = self._bind(b, name, value, pos, loop or name in self.names.once)
             return
         slot = self.slots.get(name)
@@ -119,17 +156,24 @@ class Scope:
         match value:
             case Static() if alone or not value.is_number:
                 return value
-            case Static() | Typed() | Choice():
+            case Lookup() if alone:
+                return value
+            case Static() | Typed() | Choice() | Lookup():
                 variable = b.variables.get((*self.key, name), name)
                 type = type_of(b, value, pos)
                 if type.weak or not alone:
                     type = b.variables.join(b, variable, type, pos)
                 expr = b.let(convert(b, value, type.scalar, pos), name, pos)
                 return Typed(expr, type.index, frozenset([variable]) if type.weak else frozenset())
-            case Tuple(items=items):
-                return pack(tuple(self._bind(b, f"{name}.{i}", item, pos, alone) for i, item in enumerate(items)))
-            case View(memory=memory, lead=lead):
-                return View(memory, tuple(b.let(e, f"{name}.{i}", pos) for i, e in enumerate(lead)))
+            case Tuple() | Vec() | Record():
+                form, items = parts(value) or (0, ())
+                bound = (self._bind(b, f"{name}.{i}", item, pos, alone) for i, item in enumerate(items))
+                return assemble(form, tuple(bound))
+            case View():
+                return value.with_exprs([b.let(e, f"{name}.{i}", pos) for i, e in enumerate(value.exprs)])
+            case Records():
+                fields = (self._bind(b, name, field, pos, alone) for field in value.fields)
+                return Records(value.type, tuple(f for f in fields if isinstance(f, View | Records)), value.rank)
             case _:
                 raise AssertionError(value)
 
@@ -137,30 +181,37 @@ class Scope:
         return ScalarSlot(b.variables.get((*self.key, name), name), b.fresh(name))
 
     def _slot(self, b: Builder, name: str, value: Value) -> Slot:
-        items = unpack(value)
-        if items is not None:
-            return TupleSlot([self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
+        taken = parts(value)
+        if taken is not None:
+            form, items = taken
+            return PartsSlot(form, [self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
         if isinstance(value, View):
-            return ViewSlot(value.memory, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(value.lead))])
+            return ViewSlot(value, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(value.exprs))])
+        if isinstance(value, Records):
+            return RecordsSlot(value, [self._slot(b, name, field) for field in value.fields])
         if isinstance(value, Static) and not value.is_number:
             return value
         return self._scalar_slot(b, name)
 
     def _assign(self, b: Builder, name: str, slot: Slot, value: Value, pos: ir.Pos) -> None:
         match slot, value:
-            case ScalarSlot(variable=variable), (Static() | Typed() | Choice()) if not _is_object(value):
+            case ScalarSlot(variable=variable), (Static() | Typed() | Choice() | Lookup()) if not _is_object(value):
                 type = b.variables.join(b, variable, type_of(b, value, pos), pos)
                 b.emit(ir.Assign(ir.Local(type.scalar, slot.name), convert(b, value, type.scalar, pos), pos=pos))
                 return
-            case TupleSlot(items=slots), _:
-                items = unpack(value)
-                if items is not None and len(items) == len(slots):
-                    for i, (part, item) in enumerate(zip(slots, items, strict=True)):
+            case PartsSlot(form=form, items=slots), _:
+                taken = parts(value)
+                if taken is not None and taken[0] == form:
+                    for i, (part, item) in enumerate(zip(slots, taken[1], strict=True)):
                         self._assign(b, f"{name}.{i}", part, item, pos)
                     return
-            case ViewSlot(memory=memory, lead=lead), View() if value.memory == memory and len(value.lead) == len(lead):
-                for part, expr in zip(lead, value.lead, strict=True):
+            case ViewSlot(view=view, exprs=variables), View() if view.like(value):
+                for part, expr in zip(variables, value.exprs, strict=True):
                     self._assign(b, name, part, Typed(expr), pos)
+                return
+            case RecordsSlot(array=array, fields=slots), Records() if array.type == value.type:
+                for part, field in zip(slots, value.fields, strict=True):
+                    self._assign(b, name, part, field, pos)
                 return
             case Static(value=old), Static(value=new) if old is new or old == new:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ruda import ir
@@ -12,10 +13,26 @@ from ruda.frontend.builder import handles
 from ruda.frontend.exits import TRUE, leave
 from ruda.frontend.logic import condition
 from ruda.frontend.operators import binary
-from ruda.frontend.promote import accept
+from ruda.frontend.promote import scalar
 from ruda.frontend.scope import RESULT
-from ruda.frontend.subscripts import load, select, shared_indices, store
-from ruda.frontend.values import Choice, Tuple, Typed, Value, View, describe, pack, unpack
+from ruda.frontend.selection import as_type_of, load, store
+from ruda.frontend.subscripts import assign as assign_part
+from ruda.frontend.subscripts import once, place
+from ruda.frontend.values import (
+    Choice,
+    Record,
+    Static,
+    Tuple,
+    Typed,
+    Value,
+    Vec,
+    assemble,
+    describe,
+    pack,
+    parts,
+    unpack,
+)
+from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -27,6 +44,15 @@ def tuple_display(b: Builder, node: ast.Tuple) -> Value:
     return pack(tuple(b.value(item) for item in node.elts))
 
 
+@handles(ast.NamedExpr)
+def named_expression(b: Builder, node: ast.NamedExpr) -> Value:
+    """``(x := value)``, of a scalar."""
+    pos = b.pos(node)
+    value = snapshot(b, scalar(b, b.value(node.value), pos), pos)
+    b.scope.assign(b, node.target.id, value, b.pos(node.target))
+    return value
+
+
 @handles(ast.Pass)
 def nothing(b: Builder, node: ast.Pass) -> None:
     """``pass``."""
@@ -36,9 +62,12 @@ def nothing(b: Builder, node: ast.Pass) -> None:
 def expression_statement(b: Builder, node: ast.Expr) -> None:
     """A call for its effect; a constant or another value is dropped. An atomic gives no old value here."""
     value = b.value(node.value)
+    if isinstance(value, Static) and callable(value.value) and not isinstance(node.value, ast.Call):
+        text = ast.unparse(node.value)
+        raise b.error(KernelTypeError, f"{text} is named and not called", b.pos(node), f"write {text}()")
     last = b.blocks[-1][-1] if b.blocks[-1] else None
-    if isinstance(last, ir.Atomic) and isinstance(value, Typed) and value.expr is last.value:
-        b.blocks[-1][-1] = ir.Atomic(None, last.op, last.memory, last.indices, last.args, pos=last.pos)
+    if isinstance(last, ir.Atomic) and isinstance(value, Typed) and value.expr is last.value and last.args:
+        b.blocks[-1][-1] = replace(last, value=None)
 
 
 @handles(ast.Assign)
@@ -64,10 +93,10 @@ def annotated_assign(b: Builder, node: ast.AnnAssign) -> None:
     if node.value is None or not isinstance(node.target, ast.Name):
         raise b.error(KernelSyntaxError, "an annotation needs a name and a value", pos, "write x: dsl.f32 = 0.0")
     kind = b.static(b.value(node.annotation))
-    annotation = resolve(b.scope.source.function, kind, b.pos(node.annotation))
+    annotation, _ = resolve(b.scope.source.function, kind, b.pos(node.annotation))
     value = b.value(node.value)
     if isinstance(annotation, ScalarAnnotation):
-        value = Typed(accept(b, value, annotation.type, b.pos(node.value), node.target.id))
+        value = as_type_of(b, value, annotation.type, b.pos(node.value), node.target.id)
     elif annotation is not None:
         raise b.error(KernelTypeError, f"{annotation} is for parameters", b.pos(node.annotation), "leave it out")
     b.scope.assign(b, node.target.id, value, pos)
@@ -78,21 +107,23 @@ def assign_to(b: Builder, target: ast.expr, value: Value, pos: ir.Pos, *, loop: 
     where = b.pos(target)
     match target:
         case ast.Name():
+            if isinstance(value, Tuple | Vec | Record):
+                value = snapshot(b, value, pos)  # its parts are assigned one by one
             b.scope.assign(b, target.id, value, where, loop=loop)
-        case ast.Subscript():
-            store(b, element(b, target), value, pos)
+        case ast.Subscript() | ast.Attribute():
+            whole = assign_part(b, target, value, pos)
+            if whole is not None:
+                assign_to(b, target.value, whole, pos)
         case ast.Tuple():
-            items = unpack(value)
+            items = value.lanes if isinstance(value, Vec) else unpack(value)
             if items is None:
-                hint = "assign elements one by one: x = a[0]" if isinstance(value, View) else None
+                hint = "assign elements one by one: x = a[0]" if isinstance(value, View | Records) else None
                 raise b.error(KernelTypeError, f"{describe(value)} cannot be unpacked", pos, hint)
             if len(items) != len(target.elts):
                 what = f"{len(items)} values for {len(target.elts)} names"
                 raise b.error(KernelTypeError, what, pos)
             for part, item in zip(target.elts, [snapshot(b, item, pos) for item in items], strict=True):
                 assign_to(b, part, item, pos, loop=loop)
-        case ast.Attribute():
-            raise b.error(KernelTypeError, "attributes cannot be assigned in a kernel", where, "store into an array")
         case _:
             raise b.error(KernelSyntaxError, f"kernels cannot assign to {type(target).__name__}", where)
 
@@ -104,26 +135,21 @@ def snapshot(b: Builder, value: Value, pos: ir.Pos) -> Value:
             return Typed(b.let(expr, "now", pos), value.index, value.weak_in)
         case Choice(cond=cond) if changes(cond):
             return Choice(b.let(cond, "now", pos), value.then, value.orelse)
-        case Tuple(items=items):
-            return Tuple(tuple(snapshot(b, item, pos) for item in items))
-        case View(memory=memory, lead=lead):
-            return View(memory, tuple(b.let(e, "now", pos) if changes(e) else e for e in lead))
+        case Tuple() | Vec() | Record():
+            taken = parts(value)
+            assert taken is not None
+            return assemble(taken[0], tuple(snapshot(b, item, pos) for item in taken[1]))
+        case View():
+            return value.with_exprs([b.let(e, "now", pos) if changes(e) else e for e in value.exprs])
+        case Records():
+            fields = (snapshot(b, field, pos) for field in value.fields)
+            return Records(value.type, tuple(f for f in fields if isinstance(f, View | Records)), value.rank)
     return value
 
 
 def changes(expr: ir.Expr) -> bool:
     """Whether a local is in ``expr``."""
     return isinstance(expr, ir.Local) or (isinstance(expr, ir.Apply) and any(changes(arg) for arg in expr.args))
-
-
-def element(b: Builder, target: ast.Subscript) -> View:
-    """The element that a subscript names as a target."""
-    base = b.value(target.value)
-    pos = b.pos(target)
-    if not isinstance(base, View):
-        hint = "use dsl.local(shape, dtype) for values that change" if unpack(base) is not None else None
-        raise b.error(KernelTypeError, f"an item of {describe(base)} cannot be assigned", pos, hint)
-    return select(b, base, b.value(target.slice), pos, b.pos(target.slice))
 
 
 @handles(ast.AugAssign)
@@ -135,12 +161,14 @@ def augmented_assign(b: Builder, node: ast.AugAssign) -> None:
         old = b.scope.read(b, node.target.id, b.pos(node.target))
         b.scope.assign(b, node.target.id, binary(b, operator, old, b.value(node.value), pos), pos)
         return
-    if not isinstance(node.target, ast.Subscript):
-        raise b.error(KernelTypeError, "attributes cannot be assigned in a kernel", pos, "store into an array")
-    view = shared_indices(b, element(b, node.target), pos)
-    if view.rank:
-        raise b.error(KernelTypeError, f"{view.what} has rank {view.rank}; elements are updated one by one", pos)
-    store(b, view, binary(b, operator, load(b, view, b.pos(node.target)), b.value(node.value), pos), pos)
+    target = place(b, node.target)
+    if not isinstance(target, View | Records):
+        assign_to(b, node.target, binary(b, operator, target, b.value(node.value), pos), pos)
+        return
+    if target.rank:
+        raise b.error(KernelTypeError, f"{target.what} has rank {target.rank}; elements are updated one by one", pos)
+    target = once(b, target, pos)
+    store(b, target, binary(b, operator, load(b, target, b.pos(node.target)), b.value(node.value), pos), pos)
 
 
 @handles(ast.If)

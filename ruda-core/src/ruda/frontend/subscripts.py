@@ -1,147 +1,161 @@
-"""Arrays: subscripts, views, attributes, loads and stores; and tuples indexed at run time."""
+"""Subscripts and attributes, where they are read and where they are assigned."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ruda import ir
-from ruda.errors import KernelNameError, KernelTypeError, KernelValueError
+from ruda.errors import KernelNameError, KernelTypeError
+from ruda.frontend.annotations import VecAnnotation
 from ruda.frontend.builder import handles
-from ruda.frontend.logic import choose
 from ruda.frontend.lookup import attribute_of, framework_name
-from ruda.frontend.operators import binary, compare, index_expression
-from ruda.frontend.promote import accept
-from ruda.frontend.values import Static, Typed, Value, View, describe, pack, static, unpack
+from ruda.frontend.members import position, swizzle, value_attribute, with_attribute, with_item
+from ruda.frontend.operators import index_expression, python
+from ruda.frontend.selection import extents, lane, load, select, size, store
+from ruda.frontend.tuples import item
+from ruda.frontend.values import Cut, Record, Static, Value, Vec, describe, pack, unpack
+from ruda.frontend.views import Records, View, first_view
+from ruda.types import VecType
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
-
-#: Items of a tuple that may be indexed at run time; it becomes as many selects.
-_TABLE = 256
 
 
 @handles(ast.Subscript)
 def subscript(b: Builder, node: ast.Subscript) -> Value:
     """``a[i, j]`` where it is read."""
-    base = b.value(node.value)
-    pos = b.pos(node)
-    if isinstance(base, View):
-        view = select(b, base, b.value(node.slice), pos, b.pos(node.slice))
-        return load(b, view, pos) if view.rank == 0 else view
-    return item(b, base, b.value(node.slice), pos)
-
-
-def select(b: Builder, view: View, index: Value, pos: ir.Pos, where: ir.Pos) -> View:
-    """``view[index]``: more leading indices."""
-    parts = unpack(index)
-    given = (index,) if parts is None else parts
-    if len(given) > view.rank:
-        rank, count = view.memory.rank, len(view.lead) + len(given)
-        raise b.error(KernelTypeError, f"array {view.memory.name} has rank {rank}, {count} indices are given", pos)
-    if not given and view.rank:
-        raise b.error(
-            KernelTypeError, f"{view.what} has rank {view.rank}, no index is given", pos, "[()] is for rank 0"
-        )
-    check_declared(b, view, pos)
-    indices = (index_expression(b, part, where, view.what) for part in given)
-    return View(view.memory, (*view.lead, *indices))
-
-
-def check_declared(b: Builder, view: View, pos: ir.Pos) -> None:
-    """Refuse a thread's own array outside of the block that brings it into being."""
-    block = b.open_arrays.get(view.memory.name) if isinstance(view.memory, ir.LocalArray) else None
-    if block is not None and not any(block is present for present in b.blocks):
-        raise b.error(
-            KernelNameError,
-            f"{view.memory.name} is used outside of the block that makes it",
-            pos,
-            "call dsl.local before the loop or branch",
-        )
-
-
-def load(b: Builder, view: View, pos: ir.Pos) -> Typed:
-    """Read the element that ``view``, of rank 0, is."""
-    check_declared(b, view, pos)
-    value = ir.Value(view.memory.elem, b.fresh(f"{view.memory.name}.at"))
-    b.emit(ir.Load(value, view.memory, view.lead, pos=pos))
-    return Typed(value)
-
-
-def store(b: Builder, view: View, value: Value, pos: ir.Pos) -> None:
-    """Write the element that ``view`` is.
-
-    Raises:
-        KernelTypeError: ``view`` is a whole row, or the value does not convert by itself.
-    """
-    if view.rank:
-        raise b.error(
-            KernelTypeError, f"{view.what} has rank {view.rank}; one element is stored at a time", pos, "write a loop"
-        )
-    expr = accept(b, value, view.memory.elem, pos, f"array {view.memory.name}")
-    b.emit(ir.Store(view.memory, view.lead, expr, pos=pos))
-
-
-def shared_indices(b: Builder, view: View, pos: ir.Pos) -> View:
-    """``view`` with indices that are evaluated once, for an access that reads and writes."""
-    return View(view.memory, tuple(b.let(e, "i", pos) for e in view.lead))
-
-
-def item(b: Builder, base: Value, index: Value, pos: ir.Pos) -> Value:
-    """``base[index]`` of a tuple or another compile-time value."""
-    if isinstance(base, Static) and isinstance(base.value, tuple | str) and isinstance(index, Static):
-        return _static_item(b, base.value, index.value, pos)
-    items = unpack(base)
-    if items is None:
-        raise b.error(KernelTypeError, f"{describe(base)} cannot be indexed", pos, "only arrays and tuples can")
-    if isinstance(index, Static):
-        position = _static_item(b, tuple(range(len(items))), index.value, pos).value
-        assert isinstance(position, int)
-        return items[position]
-    if not 0 < len(items) <= _TABLE:
-        advice = f"a tuple of 1 to {_TABLE} items can; pass longer tables as arrays"
-        raise b.error(KernelTypeError, f"{describe(base)} cannot be indexed at run time", pos, advice)
-    expr = b.let(index_expression(b, index, pos, "a tuple"), "i", pos)
-    given = Typed(expr, isinstance(index, Typed) and index.index)
-    found = _choose(b, given, items, 0, pos)
-    inside = (compare(b, ast.GtE, given, Static(0), pos), compare(b, ast.Lt, given, Static(len(items)), pos))
-    zero: Value = Static(0)
-    for condition in reversed(inside):
-        found = choose(b, condition, found, zero, pos)
-    return found
-
-
-def _static_item(b: Builder, items: Sequence[object], index: object, pos: ir.Pos) -> Static:
-    try:
-        return static(items[index])  # type: ignore[call-overload]
-    except IndexError:
-        raise b.error(KernelValueError, f"index {index} of {len(items)} items", pos) from None
-    except TypeError:
-        raise b.error(KernelTypeError, f"a tuple is indexed by an int, not {index!r}", pos) from None
-
-
-def _choose(b: Builder, index: Typed, items: Sequence[Value], first: int, pos: ir.Pos) -> Value:
-    """The item at ``index``, which counts from ``first``, by halving."""
-    if len(items) == 1:
-        return items[0]
-    half = len(items) // 2
-    low = compare(b, ast.Lt, index, Static(first + half), pos)
-    x = _choose(b, index, items[:half], first, pos)
-    return choose(b, low, x, _choose(b, index, items[half:], first + half, pos), pos)
+    return _read(b, _subscript(b, node), b.pos(node))
 
 
 @handles(ast.Attribute)
 def attribute(b: Builder, node: ast.Attribute) -> Value:
-    """``base.name``."""
-    framework_name(b, node)
-    base = b.value(node.value)
-    pos = b.pos(node)
-    if isinstance(base, View):
-        return _array_attribute(b, base, node.attr, pos)
-    if isinstance(base, Static):
-        return attribute_of(b, base.value, node.attr, node)
+    """``base.name`` where it is read."""
+    return _read(b, _attribute(b, node), b.pos(node))
+
+
+@handles(ast.Slice)
+def slice_(b: Builder, node: ast.Slice) -> Value:
+    """``start:stop:step`` in a subscript."""
+    start, stop, step = (None if part is None else b.value(part) for part in (node.lower, node.upper, node.step))
+    return Cut(start, stop, step)
+
+
+def _read(b: Builder, value: Value, pos: ir.Pos) -> Value:
+    """An element is loaded; an array stays what it is."""
+    return load(b, value, pos) if isinstance(value, View | Records) and not value.rank else value
+
+
+def place(b: Builder, node: ast.expr) -> Value:
+    """The value of ``node``; an element of an array is not loaded, so that a part of it can be."""
+    if isinstance(node, ast.Subscript):
+        return _subscript(b, node)
+    return _attribute(b, node) if isinstance(node, ast.Attribute) else b.value(node)
+
+
+def _subscript(b: Builder, node: ast.Subscript) -> Value:
+    base, pos, where = place(b, node.value), b.pos(node), b.pos(node.slice)
+    index = b.value(node.slice)
+    if isinstance(base, Records) and isinstance(index, Static) and isinstance(index.value, str):
+        return base.fields[position(b, base.type, index.value, pos)]
+    if isinstance(base, View) and not base.rank and isinstance(base.type, VecType):
+        return _lane(b, base, index, pos)
+    if isinstance(base, View | Records):
+        return select(b, base, index, pos, where)
+    if isinstance(base, Record) and isinstance(index, Static) and isinstance(index.value, str):
+        return value_attribute(b, base, index.value, pos)
+    if isinstance(base, Static) and isinstance(base.value, VecAnnotation):
+        return python(b, base.value.__getitem__, (b.static(index),), pos)
+    taken = base if not isinstance(base, Vec) else pack(base.lanes)
+    indices = unpack(index) if not isinstance(index, Static) else None
+    for part in (index,) if indices is None else indices:
+        taken = item(b, taken, part, pos)
+    return taken
+
+
+def _lane(b: Builder, view: View, index: Value, pos: ir.Pos) -> View:
+    return lane(b, view, index_expression(b, index, pos, f"a {view.type}"), pos)
+
+
+def _attribute(b: Builder, node: ast.Attribute) -> Value:
+    accepted = framework_name(b, node)
+    if accepted is not None:
+        return accepted
+    base, pos = place(b, node.value), b.pos(node)
+    match base:
+        case Records() if base.type.field(node.attr) is not None:
+            return base.fields[position(b, base.type, node.attr, pos)]
+        case View(type=VecType() as type) if not base.rank:
+            lanes = swizzle(b, type, node.attr, pos)
+            if len(lanes) == 1:
+                return lane(b, base, ir.Const(b.index.scalar, lanes[0]), pos)
+            vector = load(b, base, pos)
+            assert isinstance(vector, Vec)
+            return value_attribute(b, vector, node.attr, pos)
+        case View() | Records():
+            return _array_attribute(b, base, node.attr, pos)
+        case Vec() | Record():
+            return value_attribute(b, base, node.attr, pos)
+        case Static():
+            return attribute_of(b, base.value, node.attr, node)
     raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos)
+
+
+def assign(b: Builder, target: ast.Subscript | ast.Attribute, value: Value, pos: ir.Pos) -> Value | None:
+    """Store ``value`` where ``target`` is an element; else what ``target.value`` is after the assignment."""
+    where = b.pos(target)
+    base = place(b, target.value)
+    if isinstance(base, View | Records):
+        _store(b, base, target, value, pos)
+        return None
+    if isinstance(target, ast.Attribute):
+        return with_attribute(b, base, target.attr, value, where)
+    if not isinstance(base, Vec | Record) and not _is_field(target.value):
+        what = f"an item of {describe(base)} cannot be assigned"
+        hint = "use dsl.local(shape, dtype) for values that change" if unpack(base) is not None else None
+        raise b.error(KernelTypeError, what, where, hint)
+    return with_item(b, base, b.value(target.slice), value, where)
+
+
+def _is_field(node: ast.expr) -> bool:
+    """Whether ``node`` is a field of a struct, or an item of one: a fixed array, unlike a tuple, changes."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute)
+
+
+def _store(b: Builder, base: View | Records, target: ast.Subscript | ast.Attribute, value: Value, pos: ir.Pos) -> None:
+    where = b.pos(target)
+    vectors = isinstance(base, View) and not base.rank and isinstance(base.type, VecType)
+    if isinstance(target, ast.Subscript):
+        index = b.value(target.slice)
+        if vectors:
+            assert isinstance(base, View)
+            store(b, _lane(b, base, index, where), value, pos)
+        elif isinstance(base, Records) and isinstance(index, Static) and isinstance(index.value, str):
+            store(b, base.fields[position(b, base.type, index.value, where)], value, pos)
+        else:
+            store(b, select(b, base, index, where, b.pos(target.slice)), value, pos)
+        return
+    if isinstance(base, Records):
+        store(b, base.fields[position(b, base.type, target.attr, where)], value, pos)
+    elif vectors and isinstance(base.type, VecType):
+        lanes = swizzle(b, base.type, target.attr, where)
+        values = (value,) if len(lanes) == 1 else value.lanes if isinstance(value, Vec) else ()
+        if len(values) != len(lanes):
+            raise b.error(KernelTypeError, f"{target.attr} takes {len(lanes)} lanes, not {describe(value)}", where)
+        for number, item in zip(lanes, values, strict=True):
+            store(b, lane(b, base, ir.Const(b.index.scalar, number), where), item, pos)
+    else:
+        what = f"attributes of {base.what} cannot be assigned"
+        raise b.error(KernelTypeError, what, where, "store into its elements: a[i] = ...")
+
+
+def once(b: Builder, view: View | Records, pos: ir.Pos) -> View | Records:
+    """``view`` with indices that are evaluated once, for an access that reads and writes."""
+    if isinstance(view, Records):
+        return Records(view.type, tuple(once(b, field, pos) for field in view.fields), view.rank)
+    return view.with_exprs([b.let(e, "i", pos) for e in view.exprs])
 
 
 _ATTRIBUTES = ("shape", "size", "ndim", "dtype")
@@ -153,32 +167,17 @@ _ADVICE = {
 }
 
 
-def _array_attribute(b: Builder, view: View, name: str, pos: ir.Pos) -> Value:
+def _array_attribute(b: Builder, base: View | Records, name: str, pos: ir.Pos) -> Value:
     if name == "shape":
-        return pack(extents(b, view))
+        return pack(extents(b, base))
     if name == "size":
-        return size(b, view, pos)
+        return size(b, base, pos)
     if name == "ndim":
-        return Static(view.rank)
+        return Static(base.rank)
     if name == "dtype":
-        return Static(view.memory.elem)
+        return Static(base.type)
+    if isinstance(base, Records):
+        hint = f"its fields are {', '.join(f.name for f in base.type.fields)}"
+        raise b.error(KernelNameError, f"{base.type} has no field {name}", pos, hint)
     hint = _ADVICE.get(name, "arrays have " + ", ".join(_ATTRIBUTES))
-    raise b.error(KernelNameError, f"{view.what} has no attribute {name} in a kernel", pos, hint)
-
-
-def extents(b: Builder, view: View) -> tuple[Value, ...]:
-    """The lengths of the axes of ``view``."""
-    memory, first = view.memory, len(view.lead)
-    if isinstance(memory, ir.Array):
-        index = b.index.scalar
-        return tuple(Typed(ir.Extent(index, memory, axis), index=True) for axis in range(first, memory.rank))
-    return tuple(Static(n) for n in memory.shape[first:])
-
-
-def size(b: Builder, view: View, pos: ir.Pos) -> Value:
-    """The number of elements of ``view``."""
-    first, *rest = extents(b, view) or (Static(1),)
-    total: Value = first
-    for extent in rest:
-        total = binary(b, ast.Mult, total, extent, pos)
-    return total
+    raise b.error(KernelNameError, f"{first_view(base).what} has no attribute {name} in a kernel", pos, hint)

@@ -23,7 +23,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("try", "test for the bad case with if; nothing in a kernel raises"),
     ast.TryStar: ("try", "test for the bad case with if; nothing in a kernel raises"),
     ast.Raise: ("raise", "store an error code into an array and look at it on the host"),
-    ast.Assert: ("assert", "store an error code into an array and look at it on the host"),
     ast.With: ("with", "call the function without with"),
     ast.AsyncWith: ("async with", "call the function without with"),
     ast.AsyncFor: ("async for", "write for"),
@@ -39,13 +38,13 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("comprehension", _LOOP),
     ast.DictComp: ("comprehension", _LOOP),
     ast.GeneratorExp: ("generator expression", _LOOP),
-    ast.List: ("list", "write a tuple (...), or dsl.local(shape, dtype) for an array of the thread"),
+    ast.List: (
+        "list",
+        "write a tuple (...), dsl.Vec[dsl.f32, 2](...), or dsl.local(shape, dtype) for a thread's array",
+    ),
     ast.Set: ("set", "write a tuple (...)"),
     ast.Dict: ("dict", "write tuples or separate names"),
-    ast.NamedExpr: ("operator :=", "assign in a statement of its own"),
     ast.Match: ("match", "write if and elif"),
-    ast.JoinedStr: ("f-string", "format on the host"),
-    ast.Slice: ("slice", "take the view on the host, a[lo:hi], and pass it; a[i] is a row in a kernel too"),
 }
 
 
@@ -60,6 +59,10 @@ def check(source: KernelSource) -> None:
     if (star := arguments.vararg or arguments.kwarg) is not None:
         stars = "*" if star is arguments.vararg else "**"
         raise _error(source, star, f"a kernel cannot take {stars}{star.arg}", "name each parameter")
+    first = next(iter((*arguments.posonlyargs, *arguments.args)), None)
+    if first is not None and first.arg == "self":
+        hint = "define it outside of the class, and pass what it needs of self as arguments"
+        raise _error(source, first, "a kernel is no method", hint)
     if not source.device and tree.returns is not None and not _is_none(tree.returns):
         raise _error(source, tree.returns, "a kernel returns nothing", "remove the annotation, or write -> None")
     nodes = [node for statement in tree.body for node in ast.walk(statement)]
@@ -69,10 +72,27 @@ def check(source: KernelSource) -> None:
             raise _error(source, node, f"kernels have no {refused[0]}", refused[1])
         if isinstance(node, ast.Return) and not source.device and node.value is not None and not _is_none(node.value):
             raise _error(source, node, "a kernel cannot return a value", "store it into an array: out[0] = ...")
+        if isinstance(node, ast.Expr) and (advice := _dropped(node.value)) is not None:
+            raise _error(source, node, "this line changes nothing", advice)
         if isinstance(node, ast.Starred):
             raise _error(source, node, "a kernel cannot unpack with *", "write each item")
         if isinstance(node, ast.keyword) and node.arg is None:
             raise _error(source, node, "a kernel cannot unpack with **", "write each argument")
+
+
+def _dropped(node: ast.expr) -> str | None:
+    """What to write instead of a statement that is a habit of another language or a slip; None for any other."""
+    if isinstance(node, ast.Compare):
+        left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+        return f"write {left} = {right} to assign" if isinstance(node.ops[0], ast.Eq) else "write if"
+    if (
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.operand, ast.UnaryOp)
+        and type(node.op) is type(node.operand.op)
+    ):
+        sign = {ast.UAdd: "+", ast.USub: "-"}.get(type(node.op))
+        return f"write {ast.unparse(node.operand.operand)} {sign}= 1" if sign else None
+    return None
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -8,14 +8,17 @@ literals (:class:`Choice`), a tuple, an array or a view of one, an iterable.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ruda import ir
-from ruda.types import ScalarType
+from ruda.frontend.views import Records, View
+from ruda.types import ScalarType, StructType, VecType
 
 if TYPE_CHECKING:
+    from ruda.frontend.builder import Builder
     from ruda.frontend.variables import Variable
 
 
@@ -69,11 +72,34 @@ class Choice:
     """``then if cond else orelse`` of literals: still weak, so it takes the type that its use asks for."""
 
     cond: ir.Expr
-    then: Static | Choice
-    orelse: Static | Choice
+    then: Static | Choice | Lookup
+    orelse: Static | Choice | Lookup
 
 
-Scalar = Static | Typed | Choice
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """An item of a tuple of numbers at a run-time place: as weak as its numbers, so it takes the type its use asks for.
+
+    Attributes:
+        numbers: those of the whole tuple, of nested ones in C order.
+        spare: zeros behind them.
+        place: the position of the first number of the item; that of the zeros where an index is out of range.
+        shape: what is left of the tuple's shape: () for a number, (3,) for a row of three.
+    """
+
+    numbers: tuple[bool | int | float, ...]
+    spare: int
+    place: ir.Expr
+    shape: tuple[int, ...] = ()
+
+    def item(self, index: int) -> Lookup:
+        """One item of a row."""
+        steps = index * prod(self.shape[1:])
+        place = ir.Apply(self.place.type, "add", (self.place, ir.Const(self.place.type, steps)))
+        return Lookup(self.numbers, self.spare, place, self.shape[1:])
+
+
+Scalar = Static | Typed | Choice | Lookup
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +110,28 @@ class Tuple:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """An array, or the part of it that ``lead`` leading indices select."""
+class Vec:
+    """A vector: a scalar a lane, each of type ``type.elem``."""
 
-    memory: ir.Array | ir.SharedArray | ir.LocalArray
-    lead: tuple[ir.Expr, ...] = ()
+    type: VecType
+    lanes: tuple[Typed, ...]
 
-    @property
-    def rank(self) -> int:
-        return self.memory.rank - len(self.lead)
 
-    @property
-    def what(self) -> str:
-        """The name for messages, for instance ``array a`` or ``row view of a``."""
-        return f"a view of {self.memory.name}" if self.lead else f"array {self.memory.name}"
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A struct: a scalar, vector or struct a field; a fixed array is a tuple of them."""
+
+    type: StructType
+    fields: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """``start:stop:step`` in a subscript."""
+
+    start: Value | None
+    stop: Value | None
+    step: Value | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +151,28 @@ class Unrolled:
     items: tuple[Value, ...]
 
 
-Value = Static | Typed | Choice | Tuple | View | Range | Unrolled
+@dataclass(frozen=True, eq=False)
+class Text:
+    """An f-string with values of run time: what ``ir.Report`` holds."""
+
+    template: str
+    args: tuple[ir.Expr, ...] = ()
+
+
+Value = Static | Typed | Choice | Lookup | Tuple | Vec | Record | View | Records | Cut | Range | Unrolled | Text
+
+#: How a value made of others is made: a tuple's length, or the type of a vector or struct.
+Form = int | VecType | StructType
 
 NONE = Static(None)
+
+
+class Symbol:
+    """A Python object that stands for a value of the kernel wherever it is named."""
+
+    def value_in(self, b: Builder, pos: ir.Pos) -> Value:
+        """That value."""
+        raise NotImplementedError
 
 
 def static(value: object) -> Static:
@@ -144,9 +197,32 @@ def unpack(value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple, or None where ``value`` is none."""
     if isinstance(value, Tuple):
         return value.items
+    if isinstance(value, Lookup) and value.shape:
+        return tuple(value.item(i) for i in range(value.shape[0]))
     if isinstance(value, Static) and isinstance(value.value, tuple):
         return tuple(static(item) for item in value.value)
     return None
+
+
+def parts(value: Value) -> tuple[Form, tuple[Value, ...]] | None:
+    """How a tuple, vector or struct is made, and of what; None for any other value."""
+    match value:
+        case Vec():
+            return value.type, value.lanes
+        case Record():
+            return value.type, value.fields
+    items = unpack(value)
+    return None if items is None else (len(items), items)
+
+
+def assemble(form: Form, items: tuple[Value, ...]) -> Value:
+    """The value that :func:`parts` took apart."""
+    match form:
+        case VecType():
+            return Vec(form, tuple(item for item in items if isinstance(item, Typed)))
+        case StructType():
+            return Record(form, items)
+    return pack(items)
 
 
 def describe(value: Value) -> str:
@@ -159,16 +235,24 @@ def describe(value: Value) -> str:
             return repr(v) if plain else f"the {type(v).__name__} {name_of(v)}"
         case Typed():
             return str(value.type)
-        case Choice():
+        case Lookup(shape=shape) if shape:
+            return f"a tuple of {shape[0]}"
+        case Choice() | Lookup():
             return "a literal"
         case Tuple(items=items):
             return f"a tuple of {len(items)}"
-        case View():
+        case Vec() | Record():
+            return f"a {value.type}"
+        case View() | Records():
             return value.what
+        case Cut():
+            return "a slice"
         case Range():
             return "a range"
         case Unrolled():
             return "an unrolled loop"
+        case Text():
+            return "an f-string"
 
 
 def name_of(value: object) -> str:

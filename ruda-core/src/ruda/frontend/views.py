@@ -1,0 +1,187 @@
+"""Arrays and parts of arrays, before an element is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
+
+from ruda import ir
+from ruda.types import ElementType, ScalarType, StructType, VecType
+
+Memory: TypeAlias = ir.Array | ir.SharedArray | ir.LocalArray | ir.ConstantArray
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some of one axis: ``length`` elements from ``start`` on, ``step`` apart, all of the index type.
+
+    ``whole`` says that it is the axis itself, so an index that leaves the slice leaves the array.
+    """
+
+    start: ir.Expr
+    length: ir.Expr
+    step: int = 1
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Member:
+    """What is meant of each element: scalars or vectors of ``type`` at ``part``.
+
+    ``axes`` are those of a fixed array that are not indexed yet: how many items, and the bytes between them.
+    """
+
+    type: ScalarType | VecType
+    part: ir.Part = ir.WHOLE
+    axes: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An array, or the part of it that ``lead`` selects: an index or a slice for each leading axis.
+
+    ``member`` is None where whole elements are meant. Vectors in shared, local and constant memory lie along its last
+    axis, which is not indexed.
+    """
+
+    memory: Memory
+    lead: tuple[ir.Expr | Slice, ...] = ()
+    member: Member | None = None
+
+    @property
+    def type(self) -> ScalarType | VecType:
+        """The type of an element."""
+        if self.member is not None:
+            return self.member.type
+        assert not isinstance(self.memory.elem, StructType)
+        return self.memory.elem
+
+    @property
+    def part(self) -> ir.Part:
+        """The part of the memory's element."""
+        return self.member.part if self.member is not None else ir.WHOLE
+
+    @property
+    def vectors_along_axis(self) -> bool:
+        """Whether the memory's last axis holds the lanes of vectors."""
+        return isinstance(self.type, VecType) and isinstance(self.memory.elem, ScalarType)
+
+    @property
+    def open(self) -> int:
+        """How many of the memory's axes ``lead`` says nothing of."""
+        return self.memory.rank - self.vectors_along_axis - len(self.lead)
+
+    @property
+    def slices(self) -> int:
+        """How many of ``lead`` are slices."""
+        return sum(isinstance(item, Slice) for item in self.lead)
+
+    @property
+    def rank(self) -> int:
+        return self.slices + self.open + (len(self.member.axes) if self.member is not None else 0)
+
+    @property
+    def what(self) -> str:
+        """The name for messages, for instance ``array a``."""
+        return f"a view of {self.memory.name}" if self.lead or self.member else f"array {self.memory.name}"
+
+    @property
+    def indices(self) -> tuple[ir.Expr, ...]:
+        """The indices of the element that a view of rank 0 is."""
+        assert self.rank == 0
+        return tuple(item for item in self.lead if not isinstance(item, Slice))
+
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        """Every expression that the view depends on."""
+        lead = (e for item in self.lead for e in ((item.start, item.length) if isinstance(item, Slice) else (item,)))
+        return (*lead, *self.part.exprs)
+
+    def with_exprs(self, exprs: Sequence[ir.Expr]) -> View:
+        """The view with others in place of :attr:`exprs`."""
+        rest = iter(exprs)
+        lead = tuple(
+            replace(item, start=next(rest), length=next(rest)) if isinstance(item, Slice) else next(rest)
+            for item in self.lead
+        )
+        if self.member is None:
+            return View(self.memory, lead)
+        steps = tuple(replace(step, index=next(rest)) for step in self.part.steps)
+        return View(self.memory, lead, replace(self.member, part=ir.Part(self.part.offset, steps)))
+
+    def like(self, other: View) -> bool:
+        """Whether the two differ in :attr:`exprs` alone."""
+
+        def form(view: View) -> object:
+            lead = [(item.step, item.whole) if isinstance(item, Slice) else None for item in view.lead]
+            steps = [(step.count, step.stride) for step in view.part.steps]
+            return (view.memory, lead, view.type, view.part.offset, steps, view.member and view.member.axes)
+
+        return form(self) == form(other)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """An array of structs, or a part of one: a view for each field, all of the same first ``rank`` axes."""
+
+    type: StructType
+    fields: tuple[View | Records, ...]
+    rank: int
+
+    @property
+    def what(self) -> str:
+        """The name for messages."""
+        return f"{first_view(self).what.partition('.')[0]} of {self.type}"
+
+
+def first_view(array: View | Records) -> View:
+    """Some view of the array, which shares its first axes."""
+    while isinstance(array, Records):
+        array = array.fields[0]
+    return array
+
+
+def view_of(memory: Memory) -> View | Records:
+    """The whole of an array parameter."""
+    if isinstance(memory.elem, StructType):
+        return _records(memory, memory.elem, 0, ())
+    return View(memory)
+
+
+def _records(memory: Memory, type: StructType, offset: int, axes: tuple[tuple[int, int], ...]) -> Records:
+    fields: list[View | Records] = []
+    for field in type.fields:
+        place = offset + field.offset
+        strides = (field.type.size * prod(field.shape[axis + 1 :]) for axis in range(len(field.shape)))
+        inner = (*axes, *zip(field.shape, strides, strict=True))
+        if isinstance(field.type, StructType):
+            fields.append(_records(memory, field.type, place, inner))
+        else:
+            fields.append(View(memory, (), Member(field.type, ir.Part(place), inner)))
+    return Records(type, tuple(fields), memory.rank + len(axes))
+
+
+def leaves(type: ElementType, name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, ScalarType, tuple[int, ...]]]:
+    """The scalar arrays that stand for an array ``name`` of ``type`` in shared and local memory: name, type, shape."""
+    match type:
+        case StructType():
+            for field in type.fields:
+                yield from leaves(field.type, f"{name}.{field.name}", shape + field.shape)
+        case VecType():
+            yield name, type.elem, (*shape, type.lanes)
+        case ScalarType():
+            yield name, type, shape
+
+
+def assembled(type: ElementType, memories: Iterator[Memory], rank: int) -> View | Records:
+    """The array that ``memories``, made of :func:`leaves`, stand for."""
+    match type:
+        case StructType():
+            fields = tuple(assembled(f.type, memories, rank + len(f.shape)) for f in type.fields)
+            return Records(type, fields, rank)
+        case VecType():
+            return View(next(memories), (), Member(type))
+        case ScalarType():
+            return View(next(memories))
