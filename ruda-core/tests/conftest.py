@@ -12,6 +12,8 @@ import pytest
 from ruda.contract import Allocation, Compiler, Device, MemoryInfo, RuntimeOptions, Server, Source
 from ruda.host import ComputeClient
 from ruda.ir import text
+from ruda.reference.device import ReferenceOptions
+from ruda.reference.program import Program
 from ruda.target import Limits, Target
 from ruda.types import SCALARS
 
@@ -62,7 +64,10 @@ class FakeCompiler(Compiler):
 
 @dataclass
 class FakeServer(Server):
-    """``calls`` holds (name, arguments) of everything but reads; ``total`` is the size of the memory in bytes."""
+    """``calls`` holds (name, arguments) of everything but reads; ``total`` is the size of the memory in bytes.
+
+    Where it ``executes``, launches run as on the reference, and not only are written down.
+    """
 
     total: int = 1 << 40
     used: int = 0
@@ -70,8 +75,10 @@ class FakeServer(Server):
     pending: dict[int, list[Any]] = field(default_factory=dict)
     closed: int = 0
     on_launch: Callable[..., None] | None = None
+    executes: bool = False
 
     def __post_init__(self) -> None:
+        self._memory: dict[int, Allocation] = {}
         self._ids = itertools.count(1)
         self._address = ALIGNMENT
         self.finished = True
@@ -87,10 +94,13 @@ class FakeServer(Server):
         self._address += -(-nbytes // ALIGNMENT) * ALIGNMENT + ALIGNMENT
         self._note("alloc", nbytes)
         # Pages are given lazily, so that a test may reserve what this machine does not have.
-        return Allocation(np.zeros(nbytes, np.uint8) if nbytes <= 1 << 30 else None, address, nbytes)
+        made = Allocation(np.zeros(nbytes, np.uint8) if nbytes <= 1 << 30 else None, address, nbytes)
+        self._memory[address] = made
+        return made
 
     def free(self, allocation: Allocation, stream: int) -> None:
         self.used -= allocation.nbytes
+        del self._memory[allocation.address]
         self._note("free", allocation.nbytes, stream)
 
     def write(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
@@ -126,6 +136,14 @@ class FakeServer(Server):
         self._note("launch", program, grid, packed, bindings, stream)
         if self.on_launch is not None:
             self.on_launch(program, grid, packed)
+        if self.executes:
+            faults = self.pending.setdefault(stream, [])
+            Program(text.parse(program.binary.decode())).run(grid, packed, self, faults, ReferenceOptions())
+
+    def elements(self, address: int, count: int, dtype: Any) -> Any:
+        """Memory as the reference's programs look at it."""
+        found = next(a for a in self._memory.values() if a.address <= address < a.address + a.nbytes)
+        return np.frombuffer(found.handle, dtype, count, address - found.address)
 
     def flush(self, stream: int) -> None:
         self._note("flush", stream)

@@ -19,12 +19,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
 from ruda.errors import (
     ArgumentError,
     ArrayError,
+    CacheError,
     CompilationError,
     ConfigError,
     DeviceFault,
@@ -34,6 +36,7 @@ from ruda.errors import (
     DriverNotFound,
     DtypeError,
     ForkError,
+    InteropError,
     KernelAssertionError,
     KernelError,
     KernelNameError,
@@ -49,17 +52,18 @@ from ruda.errors import (
     UnsupportedInstruction,
     ValidationError,
 )
-from ruda.host import Array, ComputeClient, Event, MemoryUsage, Stream
+from ruda.host import Array, ComputeClient, Event, MemoryUsage, Profile, Stream
 
 if TYPE_CHECKING:
     from ruda import dsl
     from ruda.launch import Kernel, kernel
-    from ruda.registry import client
+    from ruda.registry import client, from_dlpack
 
 __all__ = [
     "ArgumentError",
     "Array",
     "ArrayError",
+    "CacheError",
     "CompilationError",
     "ComputeClient",
     "ConfigError",
@@ -71,6 +75,7 @@ __all__ = [
     "DtypeError",
     "Event",
     "ForkError",
+    "InteropError",
     "Kernel",
     "KernelAssertionError",
     "KernelError",
@@ -82,6 +87,7 @@ __all__ = [
     "MemoryUsage",
     "OutOfBoundsError",
     "OutOfMemoryError",
+    "Profile",
     "RudaError",
     "ServerUnhealthy",
     "Stream",
@@ -90,6 +96,7 @@ __all__ = [
     "ValidationError",
     "client",
     "dsl",
+    "from_dlpack",
     "kernel",
 ]
 
@@ -99,13 +106,39 @@ _LATER = {
     "Kernel": ("ruda.launch", "Kernel"),
     "client": ("ruda.registry", "client"),
     "dsl": ("ruda.dsl", None),
+    "from_dlpack": ("ruda.registry", "from_dlpack"),
     "kernel": ("ruda.launch", "kernel"),
+}
+
+
+#: Arrays reach up to kernels through this alone.
+Array.operations = staticmethod(functools.partial(importlib.import_module, "ruda.arrayops"))
+
+
+#: Names that users of other frameworks try, and what to write.
+_HINTS = {
+    "jit": "@ruda.kernel",
+    "func": "@dsl.func, with `from ruda import dsl`",
+    "struct": "@dsl.struct, with `from ruda import dsl`",
+    "init": "ruda.client()",
+    "grid": "dsl.grid(n) in a kernel",
+    "device": "ruda.client(device)",
+    "get_device": "ruda.client(device)",
+    "stream": "client.stream()",
+    "synchronize": "client.sync()",
+    **dict.fromkeys(("array", "asarray", "to_device", "from_numpy", "tensor"), "client.array(x)"),
+    **{name: f"client.{name}(shape, dtype)" for name in ("empty", "zeros", "full")},
+    "device_array": "client.empty(shape, dtype)",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        raise AttributeError(f"module 'ruda' has no attribute {name!r}")
+        import difflib  # not at import, which most programs do without a slip
+
+        close = difflib.get_close_matches(name, __all__, 1)
+        advice = f"write {_HINTS[name]}" if name in _HINTS else f"did you mean {close[0]}?" if close else ""
+        raise AttributeError(f"module 'ruda' has no attribute {name!r}{advice and '; ' + advice}")
     module, attribute = _LATER[name]
     found = importlib.import_module(module)
     globals()[name] = value = found if attribute is None else getattr(found, attribute)

@@ -22,6 +22,9 @@ class Runtime(ABC):
     name: ClassVar[str]
     device_type: ClassVar[type[Device]]
 
+    #: Stands for the client of every device, where it is set; ``ruda sanitize`` does so.
+    substitute: ClassVar[ComputeClient | None] = None
+
     _clients: ClassVar[dict[Device, ComputeClient]] = {}
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
@@ -59,6 +62,8 @@ class Runtime(ABC):
             DeviceNotFound: no such device; the message gives the valid range or the driver's reason.
             RudaError: the device is open with other options.
         """
+        if Runtime.substitute is not None:
+            return Runtime.substitute
         device = cls.device_type() if device is None else device
         with Runtime._lock:
             found = Runtime._clients.get(device)

@@ -75,7 +75,7 @@ def test_dtype_converts(client):
         (np.array([object()]), "numeric"),
         (np.array(["a"]), "uint8"),
         (np.array(["2020-01-01"], "M8[D]"), "int64"),
-        (np.zeros(2, [("a", "f4")]), "field"),
+        (np.zeros(2, "V4"), "named fields"),
         (np.zeros(2, np.longdouble), "f64"),
     ],
     ids=["complex", "object", "str", "datetime", "struct", "longdouble"],
@@ -165,7 +165,7 @@ def test_index_errors(client):
         array[3]
     with pytest.raises(IndexError, match="too many"):
         array[0, 0, 0]
-    for index in ([0, 1], np.array([True, False, True]), "x", True, 1.5):
+    for index in ([0, 1], np.array([True, False, True]), True, 1.5):
         with pytest.raises(ArrayError, match=r"\.numpy\(\)"):
             array[index]
 
@@ -231,7 +231,7 @@ def test_copy_between_arrays(client, make_client):
     np.testing.assert_array_equal(array.T.copy().numpy(), host.T)
     with pytest.raises(ArrayError, match="shapes must be equal"):
         array.copy_(host.T)
-    with pytest.raises(DtypeError, match="dtypes must be equal"):
+    with pytest.raises(DtypeError, match=r"astype\('float32'\)"):
         array.copy_(client.zeros((4, 3), "f64"))
     with pytest.raises(DtypeError, match="astype"):
         client.zeros(2, "i32").copy_(np.zeros(2, "f4"))

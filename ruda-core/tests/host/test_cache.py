@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 def entry(key=KEY, code=CODE, **changes):
     facts = {"key": key, "driver": "fake", "kernel": "k", "sha256": hashlib.sha256(code).hexdigest()} | changes
     header = json.dumps(facts).encode()
-    return struct.pack("<8sII", cache.MAGIC, cache.VERSION, len(header)) + header + code
+    return struct.pack("<8sII", cache.files.MAGIC, cache.files.VERSION, len(header)) + header + code
 
 
 def build(code=CODE):
@@ -79,11 +79,11 @@ HOSTILE = {
     "flipped": entry()[:-5] + b"?" + entry()[-4:],
     "of another key": entry(key=OTHER),
     "of a truncated key": entry(key=KEY[:16]),
-    "of another version": entry().replace(struct.pack("<I", cache.VERSION), struct.pack("<I", 99), 1),
-    "huge header": struct.pack("<8sII", cache.MAGIC, cache.VERSION, 2**32 - 1) + entry()[16:],
-    "header is a list": struct.pack("<8sII", cache.MAGIC, cache.VERSION, 2) + b"[]" + CODE,
-    "header is deep": struct.pack("<8sII", cache.MAGIC, cache.VERSION, 60000) + b"[" * 60000,
-    "header is not text": struct.pack("<8sII", cache.MAGIC, cache.VERSION, 4) + b"\xff\xfe\x00\x01" + CODE,
+    "of another version": entry().replace(struct.pack("<I", cache.files.VERSION), struct.pack("<I", 99), 1),
+    "huge header": struct.pack("<8sII", cache.files.MAGIC, cache.files.VERSION, 2**32 - 1) + entry()[16:],
+    "header is a list": struct.pack("<8sII", cache.files.MAGIC, cache.files.VERSION, 2) + b"[]" + CODE,
+    "header is deep": struct.pack("<8sII", cache.files.MAGIC, cache.files.VERSION, 60000) + b"[" * 60000,
+    "header is not text": struct.pack("<8sII", cache.files.MAGIC, cache.files.VERSION, 4) + b"\xff\xfe\x00\x01" + CODE,
     "wrong digest": entry(sha256="0" * 64),
 }
 
@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_made(folder, monkeypatch):
 
 
 def test_the_least_recently_used_go(monkeypatch):
-    monkeypatch.setattr(cache, "LIMIT", 3 * len(entry()) + 50)
+    monkeypatch.setattr(cache.files, "LIMIT", 3 * len(entry()) + 50)
     keys = [hashlib.sha256(bytes([i])).hexdigest() for i in range(4)]
     for i, key in enumerate(keys[:3]):
         cache.fetch("fake", "k", key, build()[0])
@@ -159,7 +159,7 @@ def test_a_full_disk_costs_a_warning(monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.tempfile, "mkstemp", full)
+    monkeypatch.setattr(cache.files.tempfile, "mkstemp", full)
     with pytest.warns(RuntimeWarning, match="No space left"):
         assert cache.fetch("fake", "k", KEY, build()[0]) == CODE
 

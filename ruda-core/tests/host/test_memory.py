@@ -81,7 +81,7 @@ def test_cleanup_gives_pages_back(client):
 
 @pytest.mark.parametrize("options", [RuntimeOptions(), EXCLUSIVE], ids=["sub_slices", "exclusive_pages"])
 def test_the_pool_is_trimmed_before_giving_up(make_client, options):
-    """cupy#7678: 500 MB, free, 800 MB of 1 GB; and 30 % + 30 %, free one, 60 %."""
+    """B62, cupy#7678: 500 MB, free, 800 MB of 1 GB; and 30 % + 30 %, free one, 60 %."""
     client = make_client(total=1000 * MB, options=options)
     client.empty(500 * MB, "u8").free()
     client.empty(800 * MB, "u8").free()

@@ -88,6 +88,7 @@ def test_a_device_that_does_not_survive_raises_in_the_child_alone(make_client):
 
 LEAVE = """
 import sys, threading
+import numpy as np
 import ruda
 from ruda import registry
 client = registry.runtime("reference").client()
@@ -98,7 +99,8 @@ with client.owning(names["stream"], [names["array"].memory]):
     pass
 globals().update(names)
 cycle = [client.zeros(9, "f32"), client.stream()]
-cycle.append(cycle)
+cycle += [cycle, client.from_dlpack(np.arange(5.0)), np.from_dlpack(client.zeros(4, "i32"))]
+lent, seen, capsule = client.from_dlpack(np.arange(9)), np.from_dlpack(names["array"]), names["view"].__dlpack__()
 threading.local().kept = client.zeros(3, "f32")
 class Late:
     def __del__(self, array=client.zeros(4, "f32")):
@@ -113,6 +115,7 @@ for name in sys.argv[1].split(","):
 
 @pytest.mark.parametrize("how", ["del", "keep"])
 def test_exit_is_quiet_in_any_order(how):
+    """B59: streams, events, arrays, lent and borrowed memory in globals, cycles and threads; stderr stays empty."""
     orders = list(itertools.permutations(["client", "array", "stream", "event"]))[::5]
     for order in orders if how == "del" else orders[:1]:
         done = subprocess.run(

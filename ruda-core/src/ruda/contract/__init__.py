@@ -8,7 +8,7 @@ A driver provides a :class:`~ruda.runtime.Runtime` with a :class:`Device`, a
 from ruda.contract.arguments import ArgumentLayout, Slot
 from ruda.contract.compiler import CompiledKernel, Compiler, Source
 from ruda.contract.device import Device, Probe, RuntimeOptions
-from ruda.contract.server import Allocation, Binding, MemoryInfo, Server
+from ruda.contract.server import Allocation, Binding, ExternalMemory, MemoryInfo, Server
 
 __all__ = [
     "Allocation",
@@ -17,6 +17,7 @@ __all__ = [
     "CompiledKernel",
     "Compiler",
     "Device",
+    "ExternalMemory",
     "MemoryInfo",
     "Probe",
     "RuntimeOptions",

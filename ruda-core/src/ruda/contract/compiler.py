@@ -17,7 +17,8 @@ class Source:
     Attributes:
         text: the whole input of :meth:`Compiler.build`.
         entry: name of the entry point in ``text``.
-        metadata: small facts that the server needs at a launch, kept in the disk entry.
+        metadata: small facts that the server needs at a launch, kept in the disk entry. ``"diagnostics"`` is core's:
+            the table (``passes.diagnostics``) of what the kernel tells the host.
     """
 
     text: str
@@ -56,6 +57,9 @@ class Compiler(ABC):
     #: False for a compiler that takes the front end's IR before any pass.
     lowered: bool = True
 
+    #: Names of further forms of a kernel that :meth:`stage` gives, for people to read, for instance ``"asm"``.
+    stages: tuple[str, ...] = ()
+
     def __init__(self, target: Target) -> None:
         self.target = target
 
@@ -71,3 +75,11 @@ class Compiler(ABC):
     @abstractmethod
     def build(self, source: Source) -> bytes:
         """Code from text; raises ``CompilationError``. May be called from several threads."""
+
+    def stage(self, name: str, source: Source) -> str:
+        """``source`` in the form ``name``, one of :attr:`stages`; raises as :meth:`build`."""
+        raise NotImplementedError(f"{type(self).__name__} has no stage {name}")
+
+    def registers(self, binary: bytes) -> int | None:
+        """Registers that a thread of ``binary`` takes, or None where the device has none to count."""
+        return None

@@ -42,6 +42,30 @@ class MemoryInfo:
     total: int
 
 
+class ExternalMemory(ABC):
+    """What a server may also be: one that shares memory with other libraries of this process, by DLPack."""
+
+    @property
+    @abstractmethod
+    def dlpack_device(self) -> tuple[int, int]:
+        """DLPack's device type and index of its memory, for instance ``(1, 0)`` for the host."""
+
+    @abstractmethod
+    def adopt(self, pointer: int, nbytes: int) -> Allocation:
+        """Let kernels and copies use ``nbytes`` of another library's memory as they are; must not copy or free them.
+
+        The memory outlives the allocation, which ends with :meth:`forget`.
+        """
+
+    @abstractmethod
+    def forget(self, allocation: Allocation) -> None:
+        """End an allocation that :meth:`adopt` gave; no work uses it any more."""
+
+    @abstractmethod
+    def pointer(self, allocation: Allocation) -> int:
+        """Where other libraries find the allocation's first byte."""
+
+
 class Server(ABC):
     """Executes work on one device, in order a stream.
 
@@ -131,7 +155,7 @@ class Server(ABC):
 
     @abstractmethod
     def destroy_event(self, event: int) -> None:
-        """Forget an event."""
+        """Forget an event; waits for it that are enqueued still hold."""
 
     @abstractmethod
     def record(self, event: int, stream: int) -> None:

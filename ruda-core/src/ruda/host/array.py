@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,21 @@ from ruda.contract import Binding
 from ruda.errors import ArrayError, DtypeError
 from ruda.host import scalars, views
 from ruda.host.memory import Memory
-from ruda.host.stream import raise_faults
+from ruda.host.ownership import home, mark_copied, present, users
+from ruda.host.protocols import Protocols
+from ruda.host.stream import current_stream, raise_faults
 from ruda.host.views import Shape
-from ruda.types import ScalarType, as_type
+from ruda.types import (
+    ElementType,
+    ScalarType,
+    StructType,
+    VecType,
+    as_element,
+    as_type,
+    cell_dtype,
+    same_fields,
+    smallest_scalar,
+)
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
@@ -33,14 +45,37 @@ _HINTS = {
     "tolist": "numpy().tolist()",
     "copy_to_device": "copy_(x)",
     "set": "copy_(x)",
-    "astype": "numpy().astype(dtype)",
-    "sum": "numpy().sum()",
-    "min": "numpy().min()",
-    "max": "numpy().max()",
+    "ravel": "reshape(-1)",
+    "flatten": "copy().reshape(-1)",
+    "transpose": "T",
+    "device": "client.device",
+    "itemsize": "dtype.itemsize",
+    "tobytes": "numpy().tobytes()",
+    "any": "numpy().any()",
+    "all": "numpy().all()",
+    "argmin": "numpy().argmin()",
+    "argmax": "numpy().argmax()",
+    "prod": "numpy().prod()",
 }
 
+#: Bytes that a pattern of ``Server.fill`` may have.
+_PATTERNS = (1, 2, 4, 8)
 
-class Array:
+#: From so many bytes on, a view most of which is gaps is gathered on the device before it travels.
+_GATHERED = 1 << 20
+
+
+class Operations(Protocol):
+    """What arrays need kernels for; :mod:`ruda.arrayops` has it."""
+
+    def copy(self, target: Array, source: Array) -> None:
+        """Convert and copy each element; shapes are equal, and the arrays are one client's and do not overlap."""
+
+    def reduced(self, array: Array, name: str) -> Any:
+        """``"sum"``, ``"min"``, ``"max"`` or ``"mean"`` of all elements."""
+
+
+class Array(Protocols):
     """An array on a device; made by ``client.array``, ``empty``, ``zeros`` or ``full``, and by views of these.
 
     Indexing with ints, slices, ``...`` and None, ``.T``, :meth:`reshape` and
@@ -60,6 +95,9 @@ class Array:
         memory: the memory, shared with its views.
     """
 
+    #: Gives the operations; registered by the package, since kernels are above arrays.
+    operations: ClassVar[staticmethod[[], Operations]]
+
     __slots__ = (
         "__weakref__", "_offset", "alignment", "binding", "client", "layout", "memory", "packed", "scalar_type",
         "shape", "sig", "strides", "wide",
@@ -69,7 +107,7 @@ class Array:
         self,
         client: ComputeClient,
         memory: Memory,
-        scalar_type: ScalarType,
+        scalar_type: ElementType,
         shape: Shape,
         strides: Shape,
         offset: int = 0,
@@ -85,11 +123,11 @@ class Array:
         self.layout: Literal["c", "strided"] = "c" if contiguous else "strided"
 
         first, end = views.extent_of(shape, strides, size)
-        span = max(-first, end - size) // size
+        span = max(-first, end - size) // smallest_scalar(scalar_type)
         self.wide = max(span, *shape, 0) > INDEX_MAX
 
         # Where element 0 is: in the device's address space, or in the buffer range that is bound.
-        start = self._start
+        start = self.start
         position = memory.allocation.address + start
         self.alignment = min(16, position & -position or 16)
         self.binding: Binding | None = None
@@ -100,7 +138,8 @@ class Array:
             position = (start - base) // size
         steps = [stride // size for stride in strides]
         self.packed = struct.pack(f"<Q{2 * len(shape)}q", position, *shape, *steps)
-        self.sig = client.signature(scalar_type, len(shape), self.layout, self.alignment, self.wide)
+        facts = (scalar_type, len(shape), self.layout, self.alignment, self.wide, memory.read_only)
+        self.sig = client.signature(*facts)
 
     # --- facts ---
 
@@ -127,10 +166,10 @@ class Array:
         """Bytes of the elements, gaps between them not counted."""
         return self.size * self.scalar_type.size
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise ArrayError("an array of rank 0 has no length; .item() reads it")
-        return self.shape[0]
+    @property
+    def start(self) -> int:
+        """Bytes from the start of the allocation to element 0."""
+        return self.memory.offset + self._offset
 
     def __repr__(self) -> str:
         freed = "freed " if self.memory.owner is None else ""
@@ -145,40 +184,54 @@ class Array:
             ServerUnhealthy: the faults that the work had.
         """
         if not self.size:
-            return np.empty(self.shape, self.dtype)
-        self._settle()
-        with self.memory.held() as stream:
+            return np.empty(self.shape, self.dtype)  # of vectors, their lanes are the last axis
+        if self._is_sparse():
+            return self.copy().numpy()
+        waited = self._settle()
+        stream = self._stream()
+        with self.client.owning(stream, (), (self.memory,)):
             _, host = self._read(stream)
-        raise_faults([stream])
-        return host if self.layout == "c" else host.copy()
+        raise_faults([*waited, *{stream}.difference(waited)])
+        host = host if self.layout == "c" else host.copy()
+        return host["lanes"] if isinstance(self.scalar_type, VecType) else host
+
+    def wait(self) -> None:
+        """Wait for all earlier work on this array.
+
+        Raises:
+            ServerUnhealthy: the faults that the work had.
+        """
+        raise_faults(self._settle())
 
     def item(self) -> Any:
-        """The only element, as a Python bool, int or float."""
+        """The only element: a Python bool, int or float, an array of a vector's lanes, or a structured NumPy scalar."""
         if self.size != 1:
             raise ArrayError(f"item() reads an array of one element, and this one has shape {self.shape}")
-        value = self.numpy().reshape(())[()]
-        return float(value) if self.scalar_type.is_float else value.item()
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """A copy for NumPy; there is no way without one."""
-        if copy is False:
-            raise ArrayError("an array on a device cannot become a NumPy array without a copy")
-        host = self.numpy()
-        return host if dtype is None else host.astype(dtype, copy=False)
+        value = self.numpy()
+        if not isinstance(self.scalar_type, ScalarType):
+            return value.reshape(value.shape[self.ndim :])[()]
+        number = value.reshape(())[()]
+        return float(number) if self.scalar_type.is_float else number.item()
 
     def fill(self, value: Any) -> None:
-        """Set every element to ``value``, which must fit the dtype."""
-        reason = scalars.refusal(self.scalar_type, value)
-        if reason is not None:
-            raise ArrayError(f"fill: {reason}")
-        pattern = scalars.pack(self.scalar_type, value)
-        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        if end - first == self.nbytes:  # without gaps, in whatever order
-            if self.size:
-                with self.memory.held() as stream:
-                    stream.server.fill(self.memory.allocation, self._start + first, pattern, self.size, stream.id)
-            return
-        self._place(np.broadcast_to(np.frombuffer(pattern, np.uint8).view(self.dtype), self.shape))
+        """Set every element to ``value``, which must fit the dtype; of vectors and structs what NumPy takes for one."""
+        try:
+            pattern, count = scalars.element(self.scalar_type, value), self.size
+        except ArrayError as error:
+            raise ArrayError(f"fill: {error}") from None
+        self._require_writable()
+        if not any(pattern):
+            pattern, count = bytes(1), self.nbytes
+        dense = views.is_dense(self.shape, self.strides, self.scalar_type.size)
+        if not dense or len(pattern) not in _PATTERNS:
+            one = np.frombuffer(pattern.ljust(self._cell.itemsize, b"\0"), self._cell)
+            self._place(np.broadcast_to(one, self.shape))
+        elif self.size:
+            stream = self._stream()
+            first, _ = views.extent_of(self.shape, self.strides, self.scalar_type.size)
+            with self.client.owning(stream, (self.memory,)):
+                stream.server.fill(self.memory.allocation, self.start + first, pattern, count, stream.id)
+                mark_copied(self.client, stream, self.memory)
 
     def copy_(self, source: Any) -> None:
         """Overwrite every element with those of ``source``, an array of the same shape on the host or a device.
@@ -186,25 +239,46 @@ class Array:
         A host array is converted as ``np.copyto`` does (within one kind); a
         device array must have the same dtype.
         """
+        self._require_writable()
         if isinstance(source, Array):
             if source.scalar_type != self.scalar_type:
-                raise DtypeError(f"copy_ from {source.scalar_type} to {self.scalar_type}; the dtypes must be equal")
+                raise DtypeError(
+                    f"copy_ from {source.scalar_type} to {self.scalar_type}; write .astype({str(self.dtype)!r})"
+                )
             self._require_shape(source.shape)
-            if self._copies_directly(source):
+            if source.client is self.client:
+                self._copy_on_device(source)
                 return
             source = source.numpy()
         host = np.asarray(source)
-        as_type(host.dtype)
-        self._require_shape(host.shape)
-        if not np.can_cast(host.dtype, self.dtype, "same_kind"):
-            raise DtypeError(f"copy_ from {host.dtype} to {self.scalar_type}; write .astype({str(self.dtype)!r})")
-        self._place(host.astype(self.dtype, order="C", copy=False))
+        given, elem = as_element(host.dtype), self.scalar_type
+        if isinstance(elem, VecType):
+            self._require_shape(host.shape, (*self.shape, elem.lanes))
+        else:
+            self._require_shape(host.shape)
+        alike = same_fields(given, elem) if isinstance(elem, StructType) else not isinstance(given, StructType)
+        if not alike or not np.can_cast(host.dtype, self.dtype.base, "same_kind"):
+            raise DtypeError(f"copy_ from {host.dtype} to {elem}; write .astype({str(self.dtype.base)!r})")
+        self._place(host.astype(self.dtype.base, order="C", copy=False).view(self._cell).reshape(self.shape))
 
     def copy(self) -> Array:
         """A new array of the same elements, in C order."""
         made = self.client.empty(self.shape, self.scalar_type)
         made.copy_(self)
         return made
+
+    def astype(self, dtype: Any) -> Array:
+        """A new array of the elements, in C order, converted as a cast in a kernel does: floats to ints saturate."""
+        made = self.client.empty(self.shape, as_type(dtype))
+        if not isinstance(self.scalar_type, ScalarType):
+            raise DtypeError(f"{self.scalar_type} is converted by .view of a scalar dtype, or field by field")
+        if self.size:
+            self.operations().copy(made, self)
+        return made
+
+    def to(self, client: ComputeClient) -> Array:
+        """The array on ``client``: itself where it is there, else a copy in C order."""
+        return self.client.to_client(self, client)
 
     def free(self) -> None:
         """Give the memory back now; this array and every view of the same memory end here."""
@@ -219,8 +293,13 @@ class Array:
     # --- views ---
 
     def __getitem__(self, index: Any) -> Array:
-        """A view: NumPy's basic indexing. An index an axis gives a view of rank 0; ``.item()`` reads it."""
-        shape, strides, offset = views.subscript(self.shape, self.strides, self.dtype, index)
+        """A view: NumPy's basic indexing. An index an axis gives a view of rank 0; ``.item()`` reads it.
+
+        ``a["x"]`` is a field of each struct.
+        """
+        if isinstance(index, str):
+            return self._field(index)
+        shape, strides, offset = views.subscript(self.shape, self.strides, self._cell, index)
         return self._viewed(self.scalar_type, shape, strides, offset)
 
     @property
@@ -237,18 +316,23 @@ class Array:
         return self._viewed(self.scalar_type, new, views.c_strides(new, self.scalar_type.size), 0)
 
     def view(self, dtype: Any) -> Array:
-        """The same bytes as another dtype; where its size differs the last axis changes, and must be contiguous."""
-        elem = as_type(dtype)
+        """The same bytes as another dtype; where its size differs the last axis changes, and must be contiguous.
+
+        ``(n, 4)`` scalars as ``dsl.Vec[dtype, 4]`` are ``(n,)`` vectors, and ``(4 * n,)`` scalars too.
+        """
+        elem = as_element(dtype)
         old, new = self.scalar_type.size, elem.size
+        align = elem.size if isinstance(elem, ScalarType) else elem.alignment
         shape, strides = self.shape, self.strides
         if new != old:
             if not shape or self.layout != "c":
                 raise ArrayError(f"a view as {elem} needs a contiguous array of rank 1 or more; write .copy() first")
             if shape[-1] * old % new:
                 raise ArrayError(f"the last axis has {shape[-1] * old} bytes, not a multiple of {new} ({elem})")
-            shape = (*shape[:-1], shape[-1] * old // new)
+            count = shape[-1] * old // new
+            shape = shape[:-1] if isinstance(elem, VecType) and len(shape) > 1 and count == 1 else (*shape[:-1], count)
             strides = views.c_strides(shape, new)
-        if self._start % new or any(stride % new for stride in strides):
+        if self.start % align or any(stride % new for stride in strides):
             raise ArrayError(f"elements are not aligned for {elem}; write .copy() first")
         return self._viewed(elem, shape, strides, 0)
 
@@ -260,60 +344,101 @@ class Array:
 
     # --- inside ---
 
-    def _viewed(self, elem: ScalarType, shape: Shape, strides: Shape, offset: int) -> Array:
+    def _field(self, name: str) -> Array:
+        """One field of each struct."""
+        field = self.scalar_type.field(name) if isinstance(self.scalar_type, StructType) else None
+        if field is None:
+            names = [f.name for f in self.scalar_type.fields] if isinstance(self.scalar_type, StructType) else []
+            hint = f"; its fields are {', '.join(names)}" if names else ""
+            raise ArrayError(f"an array of {self.scalar_type} has no field {name!r}{hint}")
+        elem = field.type
+        strides = (*self.strides, *views.c_strides(field.shape, elem.size))
+        if any(stride % elem.size for stride in strides):
+            raise ArrayError(f"field {name} of {self.scalar_type}: its distance is no multiple of {elem.size} bytes")
+        return self._viewed(elem, (*self.shape, *field.shape), strides, field.offset)
+
+    @property
+    def _cell(self) -> np.dtype[Any]:
+        """NumPy's dtype of one element as one item."""
+        return cell_dtype(self.scalar_type)
+
+    def _viewed(self, elem: ElementType, shape: Shape, strides: Shape, offset: int) -> Array:
         if self.memory.owner is None:
             raise ArrayError("this array was freed")
         # An empty view points at the start of the memory, which is there in any case.
         start = 0 if 0 in shape else self._offset + offset
         return Array(self.client, self.memory, elem, shape, strides, start)
 
-    def _require_shape(self, shape: Shape) -> None:
-        if shape != self.shape:
-            raise ArrayError(f"copy_ from shape {shape} to {self.shape}; the shapes must be equal")
+    def _require_shape(self, shape: Shape, wanted: Shape | None = None) -> None:
+        wanted = self.shape if wanted is None else wanted
+        if shape != wanted:
+            raise ArrayError(f"copy_ from shape {shape} to {wanted}; the shapes must be equal")
 
-    def _settle(self) -> None:
-        """Wait for the work before now, so that a lock is not held for as long."""
-        stream = self.memory.owner
-        if stream is not None:
+    def _require_writable(self) -> None:
+        if self.memory.read_only:
+            raise ArrayError("this array is read-only, as the memory that it was imported from is; write .copy()")
+
+    def _stream(self) -> Stream:
+        """Where it is copied: on the stream of ``with stream:``, else on that which used it last."""
+        return current_stream(self.client) or home(present(self.memory))
+
+    def _settle(self) -> list[Stream]:
+        """Wait for the work before now, so that a lock is not held for as long; gives its streams."""
+        streams = sorted(users(present(self.memory)), key=lambda s: s.id)
+        for stream in streams:
             stream.server.synchronize(stream.id)
+        return streams
+
+    def _is_sparse(self) -> bool:
+        """Whether most of what lies between its ends are gaps, and so much that it matters."""
+        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
+        return end - first > max(_GATHERED, 4 * self.nbytes)
 
     def _read(self, stream: Stream) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
         """The bytes from the first to the last element on the host, and the elements in them; the lock is held."""
         first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
         raw = np.empty(end - first, np.uint8)
-        stream.server.read(self.memory.allocation, self._start + first, raw.data, stream.id)
-        return raw, np.ndarray(self.shape, self.dtype, raw, -first, self.strides)
+        stream.server.read(self.memory.allocation, self.start + first, raw.data, stream.id)
+        return raw, np.ndarray(self.shape, self._cell, raw, -first, self.strides)
 
     def _place(self, values: npt.NDArray[Any]) -> None:
         """Write ``values``, of this shape and dtype."""
         if not self.size:
             return
-        first, _ = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        if self.layout == "c":
-            raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-            with self.memory.held() as stream:
-                stream.server.write(self.memory.allocation, self._start, raw.data, stream.id)
+        if self._is_sparse():
+            made = self.client.empty(self.shape, self.scalar_type)
+            made._place(values)
+            self._copy_on_device(made)
             return
-        self._settle()
-        with self.memory.held() as stream:
-            raw, host = self._read(stream)
-            host[...] = values
-            stream.server.write(self.memory.allocation, self._start + first, raw.data, stream.id)
+        stream = self._stream()
+        first, _ = views.extent_of(self.shape, self.strides, self.scalar_type.size)
+        if self.layout != "c":
+            self._settle()
+        with self.client.owning(stream, (self.memory,)):
+            if self.layout == "c":
+                raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+            else:
+                raw, host = self._read(stream)
+                host[...] = values
+            stream.server.write(self.memory.allocation, self.start + first, raw.data, stream.id)
+            mark_copied(self.client, stream, self.memory)
 
-    def _copies_directly(self, source: Array) -> bool:
-        """Copy on the device where both arrays are contiguous there and apart; says whether it did."""
-        if source.client is not self.client or self.layout != "c" or source.layout != "c":
-            return False
-        if source.memory is self.memory and abs(source._offset - self._offset) < self.nbytes:
-            return False
-        stream = source.memory.owner or self.client.stream0
-        with self.client.owning(stream, (source.memory, self.memory)):
-            if self.size:
-                target, origin = self.memory.allocation, source.memory.allocation
-                stream.server.copy(target, self._start, origin, source._start, self.nbytes, stream.id)
-        return True
+    def _copy_on_device(self, source: Array) -> None:
+        if source.memory is self.memory and self._overlaps(source):
+            source = source.copy()
+        if not self.size:
+            present(self.memory), present(source.memory)
+        elif self.layout != "c" or source.layout != "c":
+            self.operations().copy(self, source)
+        else:
+            stream = source._stream()
+            with self.client.owning(stream, (self.memory,), (source.memory,)):
+                allocation = source.memory.allocation
+                stream.server.copy(self.memory.allocation, self.start, allocation, source.start, self.nbytes, stream.id)
+                mark_copied(self.client, stream, self.memory)
 
-    @property
-    def _start(self) -> int:
-        """Bytes from the start of the allocation to element 0."""
-        return self.memory.offset + self._offset
+    def _overlaps(self, other: Array) -> bool:
+        """Whether the ranges from the first to the last byte of two views of one memory meet."""
+        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
+        low, high = views.extent_of(other.shape, other.strides, other.scalar_type.size)
+        return self._offset + first < other._offset + high and other._offset + low < self._offset + end

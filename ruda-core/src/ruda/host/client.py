@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import math
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ruda.contract import Compiler, Device, RuntimeOptions, Server
+from ruda.contract import CompiledKernel, Compiler, Device, ExternalMemory, RuntimeOptions, Server
 from ruda.errors import ArrayError, OutOfMemoryError, RudaError, TooManyResources
-from ruda.host import process
+from ruda.host import dlpack, ownership, process, profiling
 from ruda.host.array import Array
-from ruda.host.memory import Deferred, Memory
+from ruda.host.diagnostics import Ring
+from ruda.host.memory import Deferred, Ids, Memory
 from ruda.host.pool import IDLE, Block, MemoryUsage, Pool
-from ruda.host.stream import Event, Stream, raise_faults
+from ruda.host.profiling import Profile
+from ruda.host.stream import Event, Stream, current_stream, raise_faults
 from ruda.host.views import as_shape, c_strides
 from ruda.target import Target
-from ruda.types import ScalarType, as_type
+from ruda.types import ScalarType, StructType, VecType, as_element
 
 _defaults: ContextVar[tuple[ComputeClient, ...]] = ContextVar("ruda_default_client", default=())
 _signatures = itertools.count()
@@ -56,7 +59,11 @@ class ComputeClient:
         compiler: makes code for it.
         stream0: the default stream.
         server: what executes the work; raises once the client is closed.
+        rings: the rings of diagnostics that launches may have filled, by the stream's id.
         deferred: calls that finalizers asked for.
+        sharing: the server's way to share memory with other libraries, or None.
+        names: the kernels that are loaded, by ``id`` of what the server gave for them.
+        profiling: held while something is profiled.
     """
 
     def __init__(
@@ -68,10 +75,15 @@ class ComputeClient:
         self.options = options
         self.server = server
         self.deferred: Deferred = deque()
+        self.names: dict[int, str] = {}
+        self.profiling = threading.RLock()
+        self.sharing: ExternalMemory | None = server if isinstance(server, ExternalMemory) else None
         self._pool = Pool(server, target.alignment, options.memory)
         self._streams: WeakValueDictionary[int, Stream] = WeakValueDictionary()
+        self.rings: dict[int, Ring] = {}
         self._live: set[int] = set()  # streams that the server has, their finalizers not yet served
         self._lock = threading.Lock()  # of the two above
+        self._draining = threading.RLock()
         self._signatures: dict[tuple[Any, ...], int] = {}
         self.stream0 = self._adopted_stream(0)
         process.watch(self)
@@ -90,25 +102,31 @@ class ComputeClient:
         """
         if isinstance(x, Array):
             x = x.numpy()
-        wanted = None if dtype is None else as_type(dtype)
+        wanted = None if dtype is None else as_element(dtype)
         # A list goes straight to the wanted dtype, so that NumPy refuses what does not fit.
         listed = wanted is not None and not hasattr(x, "dtype")
-        host = np.array(x, wanted.dtype) if wanted is not None and listed else np.asarray(x)
-        elem = as_type(host.dtype)
+        host = np.array(x, wanted.dtype.base) if wanted is not None and listed else np.asarray(x)
+        elem = as_element(host.dtype)
         elem = elem if wanted is None else wanted
-        made = self.empty(host.shape, elem)
-        made.copy_(host.astype(elem.dtype, order="C", copy=False))
+        shape = host.shape
+        if isinstance(elem, VecType):
+            if host.shape[-1:] != (elem.lanes,):
+                raise ArrayError(f"an array of {elem} is made of shape (..., {elem.lanes}), not {host.shape}")
+            shape = host.shape[:-1]
+        made = self.empty(shape, elem)
+        made.copy_(host if isinstance(elem, StructType) else host.astype(elem.dtype.base, order="C", copy=False))
         return made
 
     def empty(self, shape: int | Iterable[int], dtype: Any) -> Array:
         """An array of undefined contents."""
-        elem = as_type(dtype)
+        elem = as_element(dtype)
         lengths = as_shape(shape)
         return Array(self, self.allocate(math.prod(lengths) * elem.size), elem, lengths, c_strides(lengths, elem.size))
 
     def zeros(self, shape: int | Iterable[int], dtype: Any) -> Array:
         """An array of zeros."""
-        return self.full(shape, as_type(dtype)(0), dtype)
+        elem = as_element(dtype)
+        return self.full(shape, elem(0) if isinstance(elem, ScalarType) else 0, elem)
 
     def full(self, shape: int | Iterable[int], value: Any, dtype: Any) -> Array:
         """An array whose every element is ``value``, which must fit ``dtype``."""
@@ -118,11 +136,30 @@ class ComputeClient:
 
     def empty_like(self, other: Any) -> Array:
         """An array of undefined contents, with the shape and dtype of ``other`` (of any kind)."""
-        return self.empty(other.shape, other.dtype)
+        return self.empty(other.shape, other.scalar_type if isinstance(other, Array) else other.dtype)
 
     def zeros_like(self, other: Any) -> Array:
         """An array of zeros, with the shape and dtype of ``other`` (of any kind)."""
-        return self.zeros(other.shape, other.dtype)
+        return self.zeros(other.shape, other.scalar_type if isinstance(other, Array) else other.dtype)
+
+    def from_dlpack(self, x: Any) -> Array:
+        """A view of ``x``, memory of another library, without a copy; ``x`` lives as long as the view.
+
+        Args:
+            x: anything with ``__dlpack__`` in memory of this device: of a NumPy array or a CPU tensor where the
+                device is the host. What is read-only there can only be read here.
+
+        Raises:
+            InteropError: other memory, elements that are not aligned, or a server that cannot share memory.
+            DtypeError: a dtype that ruda does not have.
+        """
+        if isinstance(x, Array) and x.client is self:
+            return x[...]
+        return Array(self, *dlpack.imported(self, x))
+
+    def to_client(self, array: Array, client: ComputeClient) -> Array:
+        """``array``, which is this client's, on ``client``: itself where that is this one, else a copy in C order."""
+        return array if client is self else client.array(array)
 
     # --- streams and events ---
 
@@ -146,6 +183,27 @@ class ComputeClient:
         self._drain()
         return Event(self, timing)
 
+    def record_allocation(self, array: Array, stream: Stream) -> None:
+        """Count work that is on ``stream`` already as use of ``array``, for work that ruda has not seen.
+
+        The memory is written or used again only after the work that is on
+        ``stream`` then. Nothing waits now.
+
+        Raises:
+            ArrayError: the array was freed.
+        """
+        ownership.record(self, stream, array.memory)
+
+    def profile(self, work: Callable[[], Any]) -> Profile:
+        """Call ``work`` and time what it makes the device do; waits for it.
+
+        Work of other threads meanwhile counts too; two profiles of one client take turns.
+
+        Raises:
+            ServerUnhealthy: the faults that the work had.
+        """
+        return profiling.profile(self, work)
+
     def sync(self) -> None:
         """Wait for the work of every stream.
 
@@ -158,10 +216,22 @@ class ComputeClient:
         self._drain()
         raise_faults(streams)
 
+    def ring(self, stream: Stream) -> Ring:
+        """The open ring of diagnostics of ``stream``."""
+        found = self.rings.get(stream.id)
+        return self.rings.setdefault(stream.id, Ring(self, stream)) if found is None else found
+
     def flush(self) -> None:
-        """Submit what the driver still holds back; does not wait."""
-        for stream in self._present_streams():
-            stream.flush()
+        """Submit what the driver still holds back; does not wait.
+
+        Raises:
+            ServerUnhealthy: the faults of streams whose work has all finished.
+        """
+        streams = self._present_streams()
+        for stream in streams:
+            with stream.lock:
+                stream.server.flush(stream.id)
+        raise_faults([stream for stream in streams if stream.query()])
 
     # --- memory ---
 
@@ -200,67 +270,67 @@ class ComputeClient:
             )
         return memory
 
-    @contextmanager
-    def owning(self, stream: Stream, memories: Iterable[Memory]) -> Iterator[None]:
-        """Hold ``stream``'s lock, and let it own ``memories``.
+    def owning(
+        self, stream: Stream, written: Iterable[Memory], read: Iterable[Memory] = ()
+    ) -> AbstractContextManager[None]:
+        """Hold ``stream``'s lock while it uses memories; see :func:`ruda.host.ownership.owning`."""
+        return ownership.owning(self, stream, written, read)
 
-        Where another stream owns one, an event at that stream's end is waited
-        for on the device. Locks are taken in the order of stream ids.
+    def load(self, compiled: CompiledKernel) -> Any:
+        """Make ``compiled`` launchable, until :meth:`retire_program`."""
+        program = self.server.load(compiled)
+        self.names[id(program)] = compiled.name
+        return program
 
-        Raises:
-            ArrayError: a memory was freed.
-        """
-        memories = tuple(memories)
-        while True:
-            owners = {memory.owner for memory in memories}
-            if None in owners:
-                raise ArrayError("this array was freed")
-            streams = cast("set[Stream]", owners | {stream})
-            with ExitStack() as locks:
-                ordered = sorted(streams, key=lambda s: s.id)
-                for each in ordered:
-                    locks.enter_context(each.lock)
-                if {memory.owner for memory in memories} == owners:
-                    for each in ordered:
-                        if each is not stream:
-                            self._order(each, stream)
-                    for memory in memories:
-                        memory.owner = stream
-                    yield
-                    return
-
-    def signature(self, elem: ScalarType, rank: int, layout: str, alignment: int, wide: bool) -> int:
+    def signature(self, *facts: object) -> int:
         """A small int for what a kernel is specialised on; no other client has the same."""
-        key = (elem, rank, layout, alignment, wide)
-        found = self._signatures.get(key)
-        return self._signatures.setdefault(key, next(_signatures)) if found is None else found
+        found = self._signatures.get(facts)
+        return self._signatures.setdefault(facts, next(_signatures)) if found is None else found
 
     # --- the end ---
 
     def close(self) -> None:
-        """Release the device; later use raises. Called at exit; a second time does nothing."""
+        """Release the device; later use raises. Called at exit; a second time does nothing.
+
+        What kernels printed is printed first; faults that nobody asked for are not raised any more.
+        """
+        for id in list(self.rings):
+            with contextlib.suppress(Exception):  # the end is quiet
+                self.rings.pop(id).drain()
         with self.locked():
             server, message = self.server, f"{self.device} was closed"
             if isinstance(server, process.Gone):
                 return
-            self.replace_server(process.Gone(RudaError, message))
+            self.lose_server(process.Gone(RudaError, message))
             server.close()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold every lock of the client."""
         with ExitStack() as locks:
+            locks.enter_context(self._draining)
             for stream in self._present_streams():
                 locks.enter_context(stream.lock)
             locks.enter_context(self._lock)
             locks.enter_context(self._pool.lock)
             yield
 
-    def replace_server(self, gone: process.Gone) -> None:
+    def lose_server(self, gone: process.Gone) -> None:
         """Let everything raise what ``gone`` raises; every lock is held."""
-        self.server = self._pool.server = cast(Server, gone)
+        if self.sharing is not None:
+            self.sharing = cast(ExternalMemory, gone)
+        self.replace_server(cast(Server, gone))
+
+    def replace_server(self, server: Server) -> None:
+        """Let all work go to ``server`` from now on; every lock is held."""
+        self.server = self._pool.server = server
         for stream in list(self._streams.values()):
-            stream.server = self.server
+            stream.server = server
+
+    def living(self, ids: Ids) -> Ids:
+        """Those of the streams that the server still has; the work of the others has finished."""
+        with self._lock:
+            return tuple(id for id in ids if id in self._live)
 
     def retire_stream(self, id: int) -> None:
         """Forget a stream that nothing names any more."""
@@ -275,6 +345,7 @@ class ComputeClient:
 
     def retire_program(self, program: Any) -> None:
         """Unload a program that nothing names any more."""
+        self.names.pop(id(program), None)
         self.server.unload(program)
 
     def __enter__(self) -> Self:
@@ -307,43 +378,37 @@ class ComputeClient:
             return sorted(self._streams.values(), key=lambda s: s.id)
 
     def _drain(self) -> None:
-        """Make the calls that finalizers asked for; no lock is held."""
-        while self.deferred:
-            try:
+        """Make the calls that finalizers asked for, one at a time; no other lock is held."""
+        with self._draining:
+            while self.deferred:
                 call, arguments = self.deferred.popleft()
-            except IndexError:  # another thread was faster
-                return
-            call(*arguments)
+                call(*arguments)
 
-    def _release(self, block: Block, stream: int) -> None:
-        with self._lock:  # or the stream could go in between
-            self._pool.release(block, stream if stream in self._live else IDLE)
+    def _release(self, block: Block, ids: Ids) -> None:
+        ids = self.living(ids)
+        if len(ids) > 1:
+            with ownership.locked(stream for stream in self._present_streams() if stream.id in ids):
+                for id in ids[1:]:
+                    ownership.order(self.server, id, ids[0])
+        self._pool.release(block, ids[0] if ids else IDLE)
 
     def _allocated(self, nbytes: int, *, exact: bool) -> Memory | None:
         # Any stream's free block will do: it stays that stream's until another uses it, and waits then.
         streams = {stream.id: stream for stream in self._present_streams()}
+        present = current_stream(self) or self.stream0
         with self.stream0.lock:
-            block = self._pool.alloc(nbytes, (IDLE, *streams), exact=exact)
+            block = self._pool.alloc(nbytes, (IDLE, present.id, *streams), exact=exact)
         if block is None:
             return None
-        return Memory(block, streams.get(block.stream, self.stream0), self._release, self.deferred)
+        return Memory(block, streams.get(block.stream, present), self._release, self.deferred)
 
     def _reclaim(self, stream: Stream) -> None:
         """Put all free memory behind ``stream``'s work, and give whole pages back to the device."""
         streams = self._present_streams()
-        with ExitStack() as locks:
-            for each in streams:
-                locks.enter_context(each.lock)
+        with ownership.locked(streams):
             owners = self._pool.owners()
             for each in streams:
                 if each.id in owners and each is not stream:
-                    self._order(each, stream)
+                    ownership.order(self.server, each.id, stream.id)
             self._pool.adopt({each.id for each in streams}, stream.id)
             self._pool.trim()
-
-    def _order(self, first: Stream, then: Stream) -> None:
-        """Let later work of ``then`` wait for the present work of ``first``; both locks are held."""
-        event = self.server.create_event(False)
-        self.server.record(event, first.id)
-        self.server.wait(event, then.id)
-        self.server.destroy_event(event)

@@ -1,39 +1,49 @@
-"""Memory: one live block, shared by an array and its views, and the stream that used it last."""
+"""Memory: one live block, shared by an array and its views, and who used it last."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ruda.contract import Allocation
-from ruda.errors import ArrayError
+from ruda.host.ownership import Owner, ids
 from ruda.host.pool import Block
-
-if TYPE_CHECKING:
-    from ruda.host.stream import Stream
 
 #: Calls that finalizers ask for; the client makes them at the next allocation or sync.
 Deferred = deque[tuple[Callable[..., None], tuple[Any, ...]]]
+
+#: The streams whose work may still use a freed block, first that which wrote it last.
+Ids = tuple[int, ...]
 
 
 class Memory:
     """One live block.
 
-    ``owner`` is the stream that used it last, or None once freed. It moves to
-    another stream only under the locks of both, so whoever holds a stream's
-    lock and finds that stream here may enqueue work on the memory.
+    Attributes:
+        owner: who used it last (see :mod:`ruda.host.ownership`), or None once freed. It changes only under the
+            locks of all its users, so whoever holds a stream's lock and finds that stream here may enqueue work
+            on the memory.
+        read_only: it is another library's, which lent it for reading.
     """
 
-    __slots__ = ("__weakref__", "_block", "_deferred", "_release", "_unfreed", "owner")
+    __slots__ = ("__weakref__", "_block", "_deferred", "_release", "_unfreed", "owner", "read_only")
 
-    def __init__(self, block: Block, owner: Stream, release: Callable[[Block, int], None], deferred: Deferred) -> None:
+    def __init__(
+        self,
+        block: Block,
+        owner: Owner,
+        release: Callable[[Block, Ids], None],
+        deferred: Deferred,
+        *,
+        read_only: bool = False,
+    ) -> None:
         self._block = block
         self._release = release
         self._deferred = deferred
         self._unfreed = [True]  # popped once, by whichever thread is first
-        self.owner: Stream | None = owner
+        self.owner: Owner | None = owner
+        self.read_only = read_only
 
     @property
     def allocation(self) -> Allocation:
@@ -44,22 +54,6 @@ class Memory:
     def offset(self) -> int:
         """Bytes from the allocation's start to the block."""
         return self._block.offset
-
-    @contextmanager
-    def held(self) -> Iterator[Stream]:
-        """The owner, with its lock held.
-
-        Raises:
-            ArrayError: the memory was freed.
-        """
-        while True:
-            stream = self.owner
-            if stream is None:
-                raise ArrayError("this array was freed")
-            with stream.lock:
-                if self.owner is stream:
-                    yield stream
-                    return
 
     def free(self) -> None:
         """Give the block back; a second time does nothing.
@@ -72,6 +66,6 @@ class Memory:
             return
         owner, self.owner = self.owner, None
         if owner is not None:
-            self._deferred.append((self._release, (self._block, owner.id)))
+            self._deferred.append((self._release, (self._block, ids(owner))))
 
     __del__ = free

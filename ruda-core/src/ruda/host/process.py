@@ -46,9 +46,10 @@ def _after_fork() -> None:
 
 def _after_fork_in_child() -> None:
     for client in list(_clients):
+        client.rings.clear()  # what they hold is the parent's to print
         if "fork" not in client.target.features:
             message = f'{client.device} was opened before this process was forked; start processes with "spawn"'
-            client.replace_server(Gone(ForkError, message))
+            client.lose_server(Gone(ForkError, message))
     _after_fork()
 
 

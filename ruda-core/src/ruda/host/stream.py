@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Self
 
 from ruda.errors import DeviceFault, RudaError, ServerUnhealthy
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
+
+#: The streams of the ``with stream:`` blocks around, innermost last.
+entered: ContextVar[tuple[Stream, ...]] = ContextVar("ruda_streams", default=())
 
 
 class Stream:
@@ -18,6 +22,9 @@ class Stream:
     Work of two streams may overlap. Arrays order it where they are shared: a
     stream that uses an array first waits, on the device, for the stream that
     used it last.
+
+    Inside ``with stream:``, in this thread or task, ``kernel[grid, block]`` and
+    ``kernel.forall(n)`` mean launches on it, and arrays are read and written on it.
 
     Attributes:
         id: the server's number; 0 is the default stream.
@@ -31,7 +38,7 @@ class Stream:
         self.id = id
         self.lock = threading.Lock()
         self.server = client.server
-        self.launchers: dict[Any, Any] = {}
+        self.launchers: dict[Any, Callable[..., None]] = {}
         self._deferred = client.deferred
         self._retire = client.retire_stream
 
@@ -49,9 +56,15 @@ class Stream:
         return self.server.query_stream(self.id)
 
     def flush(self) -> None:
-        """Submit what the driver still holds back; does not wait."""
+        """Submit what the driver still holds back; does not wait.
+
+        Raises:
+            ServerUnhealthy: the faults that the stream's work had, where all of it has finished.
+        """
         with self.lock:
             self.server.flush(self.id)
+        if self.query():
+            raise_faults([self])
 
     def record(self, event: Event | None = None) -> Event:
         """Mark the present end of the stream with ``event``, or with a new one with timing."""
@@ -68,6 +81,13 @@ class Stream:
         with self.lock:
             self.server.wait(event.id, self.id)
 
+    def __enter__(self) -> Self:
+        entered.set((*entered.get(), self))
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        entered.set(entered.get()[:-1])
+
     def __repr__(self) -> str:
         return f"<stream {self.id} of {self.client.device}>"
 
@@ -76,18 +96,27 @@ class Stream:
             self._deferred.append((self._retire, (self.id,)))
 
 
+def current_stream(client: ComputeClient) -> Stream | None:
+    """The stream of the innermost ``with stream:`` around, if it is one of ``client``'s."""
+    stack = entered.get()
+    return stack[-1] if stack and stack[-1].client is client else None
+
+
 def raise_faults(streams: Sequence[Stream]) -> None:
     """Raise what the device found on ``streams`` so far as ServerUnhealthy; called after a wait."""
     faults: list[DeviceFault] = []
     for stream in streams:
         with stream.lock:
             faults += stream.server.faults(stream.id)
+        ring = stream.client.rings.pop(stream.id, None)
+        if ring is not None:
+            faults += ring.drain()
     if faults:
         raise ServerUnhealthy(f"{streams[0].client.device}: earlier work failed", faults)
 
 
 class Event:
-    """A point in a stream; made by ``client.event()`` or ``stream.record()``.
+    """A point in a stream; made by ``client.event()`` or ``stream.record()``. It goes when nothing names it any more.
 
     Attributes:
         timing: whether it may be used with :meth:`elapsed_ms`.
@@ -98,9 +127,27 @@ class Event:
         self.client = client
         self.timing = timing
         self.stream: Stream | None = None
-        self.id = client.server.create_event(timing)
+        self._destroyed = False
+        self._id = client.server.create_event(timing)
         self._deferred = client.deferred
         self._retire = client.retire_event
+
+    @property
+    def id(self) -> int:
+        """The server's number.
+
+        Raises:
+            RudaError: the event was destroyed.
+        """
+        if self._destroyed:
+            raise RudaError(f"the event of {self.client.device} was destroyed; make another with client.event()")
+        return self._id
+
+    def destroy(self) -> None:
+        """Let go of it now; a second time does nothing."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._deferred.append((self._retire, (self._id,)))
 
     def query(self) -> bool:
         """Whether the work before the last record has finished; so has that of an unrecorded event."""
@@ -120,10 +167,13 @@ class Event:
         """Milliseconds of device time from this event to ``end``.
 
         Raises:
-            RudaError: one of the two is of another device, without timing, not recorded, or not finished.
+            RudaError: one of the two was destroyed, is of another device, without timing, not recorded, or not
+                finished; the message says which and what.
         """
         end.require(self.client)
         for name, event in (("start", self), ("end", end)):
+            if event._destroyed:
+                raise RudaError(f"the {name} event was destroyed")
             if not event.timing:
                 raise RudaError(f"the {name} event has no timing; make it with client.event(timing=True)")
             if event.stream is None:
@@ -142,4 +192,4 @@ class Event:
 
     def __del__(self) -> None:
         if getattr(self, "_retire", None) is not None:
-            self._deferred.append((self._retire, (self.id,)))
+            self.destroy()

@@ -45,6 +45,16 @@ def is_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return True
 
 
+def is_dense(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Whether elements lie without gaps and each by itself, in whatever order of the axes and direction."""
+    expected = itemsize
+    for stride, n in sorted((abs(stride), n) for n, stride in zip(shape, strides, strict=True) if n != 1):
+        if stride != expected:
+            return 0 in shape
+        expected *= n
+    return True
+
+
 def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
     """First byte and one past the last byte that the elements take, relative to element 0."""
     if 0 in shape:
@@ -69,8 +79,8 @@ def subscript(shape: Shape, strides: Shape, dtype: np.dtype[Any], index: Any) ->
             )
     if ... not in parts:
         parts = (*parts, ...)  # a view of rank 0 where NumPy would read an element
-    # NumPy works it out on an array whose elements are never touched.
-    ghost = np.lib.stride_tricks.as_strided(np.empty(0, dtype), shape, strides)
+    # NumPy works it out on an array of plain bytes that are never touched: as_strided does not know every dtype.
+    ghost = np.lib.stride_tricks.as_strided(np.empty(0, f"V{dtype.itemsize}"), shape, strides)
     view: npt.NDArray[Any] = ghost[parts]
     offset = 0 if view.size == 0 else _address(view) - _address(ghost)
     return view.shape, view.strides, offset
