@@ -10,6 +10,9 @@ variable               key in the file    meaning
 ``RUDA_CACHE_DIR``     ``cache_dir``      folder of the compile cache
 ``RUDA_DEVICE``        ``device``         what ``ruda.client()`` opens, for instance ``"cpu"`` or ``"cuda:1"``
 ``RUDA_BLOCK_DRIVERS`` ``block_drivers``  drivers that are not loaded: names with commas, a list in the file
+``RUDA_CACHE_VERIFY``  ``cache_verify``   compile also what the cache's index knows, and compare: 1 or 0, a bool in the file
+``RUDA_SANITIZE``      ``sanitize``       let the reference driver watch its launches: 1 or 0, a bool in the file
+``RUDA_DUMP``          ``dump``           folder for what each kernel becomes on its way to code
 =====================  =================  ==================================================================
 """
 
@@ -36,6 +39,9 @@ class Settings:
     cache_dir: Path | None = None
     device: str | None = None
     block_drivers: frozenset[str] = frozenset()
+    cache_verify: bool = False
+    dump: Path | None = None
+    sanitize: bool = False
 
 
 def settings() -> Settings:
@@ -96,6 +102,21 @@ def _names(where: str, value: Any) -> frozenset[str]:
     return frozenset(name.strip() for name in names if name.strip())
 
 
-_PARSERS: dict[str, Any] = {"bounds": _bounds, "cache_dir": _folder, "device": _text, "block_drivers": _names}
+def _flag(where: str, value: Any) -> bool:
+    found = {"0": False, "1": True}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise ConfigError(f"{where} is {value!r}; legal values: 0, 1 (false, true in the file)")
+    return found
+
+
+_PARSERS: dict[str, Any] = {
+    "bounds": _bounds,
+    "cache_dir": _folder,
+    "device": _text,
+    "block_drivers": _names,
+    "cache_verify": _flag,
+    "dump": _folder,
+    "sanitize": _flag,
+}
 _KEYS = tuple(field.name for field in fields(Settings))
 _VARIABLES = ("RUDA_CONFIG", *(f"RUDA_{key.upper()}" for key in _KEYS))

@@ -17,10 +17,12 @@ Each one derives from :class:`RudaError` and from the builtin it is, so both
     │   └── TooManyResources             (ValueError)        a limit, by name and figure
     ├── ArrayError                       (ValueError)        shapes, strides, closed or foreign arrays
     │   └── DtypeError                   (TypeError)         a dtype ruda does not have
+    ├── InteropError                     (BufferError)       memory that cannot be shared with another library as it is
     ├── OutOfMemoryError                 (MemoryError)
     ├── DriverNotFound                   (LookupError)       not installed, failed to load, or no device
     ├── DeviceNotFound                   (LookupError)
     ├── ConfigError                      (ValueError)        ruda.toml and RUDA_* variables
+    ├── CacheError                       (RuntimeError)      the cache's index and the compiler disagree
     ├── ForkError                        (RuntimeError)      a GPU client used after fork
     ├── DeviceLost                       (RuntimeError)
     ├── DeviceFault                      (RuntimeError)      found by the device, reported later
@@ -148,6 +150,10 @@ class DtypeError(ArrayError, TypeError):
     """A dtype that ruda does not have; names it and what to use."""
 
 
+class InteropError(RudaError, BufferError):
+    """Memory that cannot be shared with another library as it is: device, layout, alignment, or access."""
+
+
 class OutOfMemoryError(RudaError, MemoryError):
     """No memory after trimming the pools; all figures are bytes."""
 
@@ -175,6 +181,10 @@ class DeviceNotFound(RudaError, LookupError):
 
 class ConfigError(RudaError, ValueError):
     """A bad value in ``ruda.toml`` or in a ``RUDA_*`` variable."""
+
+
+class CacheError(RudaError, RuntimeError):
+    """What the cache's index has of a kernel is not what compiling gives; found under ``RUDA_CACHE_VERIFY=1``."""
 
 
 class ForkError(RudaError, RuntimeError):

@@ -33,8 +33,10 @@ class Target:
         dtypes: names of the scalar types that kernels may compute with.
         atomics: ``(dtype name, atomic row's name)`` to ``"native"`` or ``"emulated"`` (the emitter writes a
             compare-exchange loop); absent means refused.
-        features: names of optional abilities, for instance ``"device_fence"``.
-        subgroup_sizes: sizes a launch may request; the first is the default.
+        features: names of optional abilities. ``"device_fence"``: fences of device scope. ``"subgroup"``: the emitter
+            writes subgroup operations of more than one lane; without it core emulates them, through barriers that
+            then may stand in flow that differs between threads. ``"subgroup_divergent"``: so may subgroup operations.
+        subgroup_sizes: sizes a launch may request, powers of two; the first is the default.
         arguments: ``"pointers"`` (addresses in the packed block) or ``"bindings"``.
         alignment: bytes to which a fresh allocation is aligned.
         native_ops: ``(op, dtype name)`` whose native form is within the op row's bound.

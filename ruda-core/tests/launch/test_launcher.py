@@ -316,6 +316,7 @@ def test_refused_arguments(client, call, message):
         (lambda: scale[1, 0], "at least 1"),
         (lambda: scale.forall(2.5), "forall 2.5"),
         (lambda: scale.options(bounds="off"), "legal values: checked, validate, unchecked"),
+        (lambda: scale.options(subgroup_size=0), "subgroup_size is 0; it is a number of lanes"),
     ],
 )
 def test_wrong_ways_to_launch(call, message):
@@ -369,10 +370,11 @@ def test_arrays_follow_the_stream_that_a_launch_names(client):
     for _ in range(3):
         scale[1, 1, stream](1.0, x, y)
     names = [call[0] for call in client.server.calls if call[0] != "load"]
-    assert names == ["record", "wait", "destroy_event", "launch", "launch", "launch"]
+    assert names == ["record", "wait", "launch", "launch", "launch"]
     assert {call[-1] for call in launches(client)} == {stream.id}
     scale.forall(5)(1.0, x, y)
-    assert client.server.calls[-4][0] == "record" and client.server.calls[-1][-1] == 0
+    assert [call[0] for call in client.server.calls[-3:]] == ["record", "wait", "launch"]
+    assert client.server.calls[-1][-1] == 0
     scale.forall(5, stream)(1.0, x, y)
     assert client.server.calls[-1][-1] == stream.id
 
@@ -429,6 +431,19 @@ def test_options_are_kept_and_combined(client):
     both[1, 32](1.0, x, x)
     assert "bounds unchecked" in launches(client)[-1][1].source.text
     assert "fastmath" in launches(client)[-1][1].source.text
+
+
+def test_a_requested_subgroup_size(make_client):
+    client = make_client(subgroup_sizes=(8, 64))
+    x = f32(client)
+    scale[1, 32](1.0, x, x)
+    assert " subgroup 8 " in launches(client)[-1][1].source.text
+    wide = scale.options(subgroup_size=64)
+    assert wide.unchecked is scale.unchecked.options(subgroup_size=64)
+    wide[1, 32](1.0, x, x)
+    assert " subgroup 64 " in launches(client)[-1][1].source.text
+    with pytest.raises(LaunchError, match="scale: subgroup_size=32 is requested; fake:0 has subgroups of 8, 64"):
+        scale.options(subgroup_size=32)[1, 32](1.0, x, x)
 
 
 def test_the_bounds_of_the_process(client, monkeypatch):

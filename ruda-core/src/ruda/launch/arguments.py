@@ -5,23 +5,25 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType
 from typing import Any, Literal
 
 import numpy as np
 
-from ruda.errors import ArgumentError
+from ruda.errors import ArgumentError, ArrayError
 from ruda.frontend import (
     ArrayAnnotation,
     ArraySpec,
     ConstAnnotation,
     ConstSpec,
+    DeviceFunction,
     KernelSource,
     Parameter,
     ScalarAnnotation,
     ScalarSpec,
 )
 from ruda.host import Array, ComputeClient, scalars
-from ruda.types import ScalarType, as_type, bool_, f32, f64, i32, i64
+from ruda.types import ElementType, ScalarType, as_element, as_type, bool_, f32, f64, i32, i64
 
 #: Stands for an argument that was not passed.
 MISSING = object()
@@ -78,15 +80,19 @@ class Arguments:
         annotation = param.annotation
         if isinstance(annotation, ConstAnnotation):
             return Argument(ConstSpec(self._constant(param, annotation, value)), "none", _is_keyed(value))
-        if value is None and (annotation is None or param.default is None):
+        if value is None and (annotation is None or param.optional or param.default is None):
             return Argument(ConstSpec(None), "none")
         if isinstance(value, Array):
             if isinstance(annotation, ScalarAnnotation):
                 raise self._wrong(param, f"an array where the kernel takes a {annotation.type}; pass x.item()")
             return self._array(param, annotation, value)
+        if isinstance(annotation, ScalarAnnotation) and not isinstance(annotation.type, ScalarType):
+            return self._composite(param, annotation.type, value, keyed=True)
+        if isinstance(value, np.void) and annotation is None:
+            return self._composite(param, as_element(value.dtype), value, keyed=False)
         if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
             raise self._wrong(param, "a NumPy array; pass client.array(x), and read the result with .numpy()")
-        if hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__"):
+        if hasattr(value, "__cuda_array_interface__"):
             raise self._wrong(param, f"a {type(value).__name__}; pass client.array(x)")
         if isinstance(annotation, ArrayAnnotation):
             raise self._wrong(param, f"{value!r} where the kernel takes an array; pass client.array(x)")
@@ -104,16 +110,25 @@ class Arguments:
                 raise self._wrong(param, f"{what}; reshape it, or index one axis")
         return Argument(ArraySpec(array.scalar_type, array.ndim, array.layout, array.alignment), "array")
 
+    def _composite(self, param: Parameter, type: ElementType, value: Any, *, keyed: bool) -> Argument:
+        """A vector or struct by value."""
+        try:
+            scalars.encode(type, value)
+        except ArrayError as error:
+            raise self._wrong(param, str(error)) from None
+        return Argument(ScalarSpec(type), "encoded", keyed)
+
     def _scalar(self, param: Parameter, annotation: ScalarAnnotation | None, value: Any) -> Argument:
         kind = scalars.kind_of(value)
         if kind is None:
             advice = "annotate the parameter with dsl.Const" if annotation is None else f"it takes a {annotation.type}"
             raise self._wrong(param, f"a {type(value).__name__}, neither an array nor a number; {advice}")
         type_ = self._natural(value, kind) if annotation is None else annotation.type
+        assert isinstance(type_, ScalarType)
         reason = scalars.refusal(type_, value)
         if reason is not None:
             raise self._wrong(param, reason)
-        encoded = scalars.encode(type_, value) is not value
+        encoded = scalars.is_encoded(type_, value)
         # A Python int without an annotation is i64 where it must be; its class does not tell.
         keyed = annotation is not None or type(value) is not int or type_ == i32
         return Argument(ScalarSpec(type_), "encoded" if encoded else "direct", keyed)
@@ -132,6 +147,8 @@ class Arguments:
         if isinstance(value, np.generic):
             value = value.item()
         wanted = annotation.type
+        if value is None and param.optional:
+            return None
         if wanted is float and type(value) is int:
             value = float(value)
         if wanted is not None and (not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))):
@@ -145,6 +162,11 @@ class Arguments:
 
     def _wrong(self, param: Parameter, what: str) -> ArgumentError:
         return ArgumentError(f"{self._kernel}: argument {param.name!r}: {what}")
+
+
+def is_lent(value: Any) -> bool:
+    """Whether ``value`` is another library's array that a launch takes as a view; NumPy's are refused, by design."""
+    return hasattr(value, "__dlpack__") and not isinstance(value, Array) and not hasattr(value, "__array_interface__")
 
 
 def signature(source: KernelSource) -> str:
@@ -166,7 +188,8 @@ def complete(
     name, params = source.name, source.params
     count = len(values) + len(more)
     if count > len(params):
-        raise ArgumentError(f"{name} takes {len(params)} arguments, {count} were passed: {signature(source)}")
+        plural = "" if len(params) == 1 else "s"
+        raise ArgumentError(f"{name} takes {len(params)} argument{plural}, {count} were passed: {signature(source)}")
     for keyword in unknown:
         close = difflib.get_close_matches(keyword, [p.name for p in params], 1)
         advice = f"; did you mean {close[0]!r}?" if close else ""
@@ -179,5 +202,12 @@ def complete(
 
 
 def _is_keyed(value: Any) -> bool:
-    """Whether equal constants of this class mean the same: -0.0 == 0.0 does not, nor does (1,) == (True,)."""
-    return value is None or isinstance(value, int | str | ScalarType) or (isinstance(value, float) and value != 0.0)
+    """Whether equal constants of this class mean the same: -0.0 == 0.0 does not, nor does (1,) == (True,).
+
+    Nor does a function that captures something, which may change.
+    """
+    if isinstance(value, float):
+        return value != 0.0
+    if isinstance(value, DeviceFunction):
+        return not value.source.captures()
+    return value is None or isinstance(value, int | str | ScalarType | BuiltinFunctionType | np.ufunc)

@@ -9,24 +9,26 @@ from typing import Any
 
 from ruda.config import BoundsMode, settings
 from ruda.contract import Binding
-from ruda.errors import ArgumentError
+from ruda.errors import ArgumentError, DtypeError, InteropError, LaunchError
 from ruda.frontend import KernelSource, ScalarSpec
 from ruda.host import ComputeClient, Stream, default_client
 from ruda.host.memory import Memory
-from ruda.launch.arguments import Arguments, complete
+from ruda.launch.arguments import Arguments, complete, is_lent
 from ruda.launch.codegen import Parts, Run, make_run
 from ruda.launch.grid import fitted, forall_grid
-from ruda.launch.specialise import Program, Specialisations, Variant
+from ruda.launch.specialise import Program, Specialisations
+from ruda.launch.variant import Variant
 from ruda.target import Dim3
 from ruda.types import i32, i64
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a kernel is compiled; None is the setting of the process."""
+    """How a kernel is compiled; None is the setting of the process, or the device's default."""
 
     bounds: BoundsMode | None = None
     fastmath: bool = False
+    subgroup_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,16 @@ class Launch:
     def miss(self, more: Sequence[Any], unknown: Mapping[str, Any], *values: Any) -> Run:
         """Check everything, compile where that is needed, and return what launches ``values``."""
         values = complete(self._source, values, more, unknown)
+        if any(map(is_lent, values)):
+            return self._lent(values)
         arguments = Arguments(self._source.name, self._source.params, values)
         client = self._client(arguments)
         grid, block, folded = self._dims(client)
         if 0 in grid:
-            return _nothing
+            return nothing
         variant = self._variant(arguments, client, grid, block, folded)
-        program = self._specialisations.get(variant)
+        program = self._specialisations.get(client, variant)
+        self._require_writable(arguments, program)
         run = self._run(arguments, client, grid, program, variant.captured)
         # Without an array or a stream the client is that of the moment.
         located = bool(arguments.arrays) or self._config.stream is not None
@@ -74,17 +79,41 @@ class Launch:
             self.runs[self.key(*values)] = run
         return run
 
-    def variant(self, values: Sequence[Any]) -> Variant:
-        """What a launch of ``values`` would compile."""
+    def _lent(self, values: Sequence[Any]) -> Run:
+        """What launches ``values``, whatever it is called with: arrays of other libraries become views."""
+        source = self._source
+        own = [value for value in values if not is_lent(value)]
+        params = [param for param, value in zip(source.params, values, strict=True) if not is_lent(value)]
+        client = self._client(Arguments(source.name, params, own))
+
+        def viewed(name: str, value: Any) -> Any:
+            try:
+                return client.from_dlpack(value) if is_lent(value) else value
+            except (InteropError, DtypeError) as error:
+                raise ArgumentError(f"{source.name}: argument {name!r}: {error}") from error
+
+        views = [viewed(param.name, value) for param, value in zip(source.params, values, strict=True)]
+        run = self.miss((), {}, *views)
+        return lambda *_: run(*views)
+
+    def _require_writable(self, arguments: Arguments, program: Program) -> None:
+        for name, array in arguments.arrays.items():
+            if array.memory.read_only and name in program.written:
+                raise ArgumentError(
+                    f"{self._source.name}: argument {name!r} is read-only, as the memory that it was imported from is, "
+                    "and the kernel writes it; pass .copy()"
+                )
+
+    def variant(self, values: Sequence[Any]) -> tuple[ComputeClient, Variant]:
+        """What a launch of ``values`` would compile, and for which device."""
         arguments = Arguments(self._source.name, self._source.params, values)
         client = self._client(arguments)
-        return self._variant(arguments, client, *self._dims(client))
+        return client, self._variant(arguments, client, *self._dims(client))
 
     def _variant(self, arguments: Arguments, client: ComputeClient, grid: Dim3, block: Dim3, folded: bool) -> Variant:
         captured, identity = self._specialisations.identity()
         wide = arguments.wide or math.prod(grid) * math.prod(block) > i32.max
         return Variant(
-            client=client,
             captured=captured,
             identity=identity,
             specs=tuple(item.spec for item in arguments.items),
@@ -94,7 +123,20 @@ class Launch:
             fastmath=self._options.fastmath,
             forall_rank=len(self._config.extents),
             folded=folded,
+            subgroup_size=self._subgroup_size(client),
         )
+
+    def _subgroup_size(self, client: ComputeClient) -> int:
+        """The requested number of lanes, or the device's default."""
+        wanted, sizes = self._options.subgroup_size, client.target.subgroup_sizes
+        if wanted is None:
+            return sizes[0]
+        if wanted not in sizes:
+            raise LaunchError(
+                f"{self._source.name}: subgroup_size={wanted} is requested; {client.device} has subgroups of "
+                f"{', '.join(map(str, sizes))}"
+            )
+        return wanted
 
     def _client(self, arguments: Arguments) -> ComputeClient:
         """The client of the arrays, else of the stream, else the default one."""
@@ -125,18 +167,32 @@ class Launch:
         self, arguments: Arguments, client: ComputeClient, grid: Dim3, program: Program, captured: tuple[object, ...]
     ) -> Run:
         name, items = self._source.name, arguments.items
+        arrays = tuple(arguments.arrays)  # their names: what is kept for later launches keeps no array
         stream = self._config.stream or client.stream0
 
         def again(*values: Any) -> None:
             self.miss((), {}, *values)(*values)
 
         def late(packed: bytes, bindings: Sequence[Binding], *memories: Memory) -> None:
-            """Launch where an array was freed or belongs to another stream."""
-            for param, memory in zip(arguments.arrays, memories, strict=True):
+            """Launch where an array was freed or belongs to another stream, or what tells the host something."""
+            used = list(zip(arrays, memories, strict=True))
+            for param, memory in used:
                 if memory.owner is None:
                     raise ArgumentError(f"{name}: argument {param!r} was freed")
-            with client.owning(stream, memories):
-                stream.server.launch(program.handle, grid, packed, bindings, stream.id)
+            written = [memory for param, memory in used if param in program.written]
+            read = [memory for param, memory in used if param not in program.written]
+            if program.diagnostics is None:
+                with client.owning(stream, written, read):
+                    stream.server.launch(program.handle, grid, packed, bindings, stream.id)
+                return
+            launched = False
+            while not launched:
+                ring = client.ring(stream)
+                with client.owning(stream, (*written, ring.memory), read):
+                    if ring.open:  # nobody read it in between
+                        more, bound = ring.enter(program.diagnostics)
+                        stream.server.launch(program.handle, grid, packed + more, (*bindings, *bound), stream.id)
+                        launched = True
 
         parts = Parts(
             stream=stream,
@@ -153,8 +209,9 @@ class Launch:
             late=late,
         )
         binds = client.target.arguments == "bindings"
-        return make_run(name, self._source.params, [item.treatment for item in items], binds, parts)
+        treatments = [item.treatment for item in items]
+        return make_run(name, self._source.params, treatments, binds, program.diagnostics is None, parts)
 
 
-def _nothing(*values: Any) -> None:
+def nothing(*values: Any) -> None:
     """Launch an empty grid."""

@@ -42,7 +42,7 @@ from ruda.host import Array, Stream
 from ruda.host.scalars import PACK_ERRORS, encode
 from ruda.launch.arguments import MISSING, Treatment
 from ruda.target import Dim3
-from ruda.types import ScalarType
+from ruda.types import ElementType
 
 Run = Callable[..., None]
 
@@ -95,7 +95,7 @@ class Parts:
     grid: Dim3
     pack: Callable[..., bytes]
     hidden: tuple[int, ...]
-    types: Sequence[ScalarType | None]
+    types: Sequence[ElementType | None]
     captures: Callable[[], tuple[object, ...]]
     captured: tuple[object, ...]
     again: Run
@@ -105,12 +105,16 @@ class Parts:
 _PARTS = tuple(field.name for field in fields(Parts))
 
 
-def make_run(name: str, params: Sequence[Parameter], treatments: Sequence[Treatment], binds: bool, parts: Parts) -> Run:
-    """``run`` for arguments of these treatments; ``binds`` says that the target binds buffers."""
+def make_run(
+    name: str, params: Sequence[Parameter], treatments: Sequence[Treatment], binds: bool, direct: bool, parts: Parts
+) -> Run:
+    """``run`` for arguments of these treatments.
+
+    ``binds`` says that the target binds buffers. Without ``direct`` every launch goes to ``late``.
+    """
     p = _prefix(params)
-    source = _run_source(
-        name, p, tuple(q.name for q in params), tuple(treatments), binds, len(parts.hidden), bool(parts.captured)
-    )
+    names, hidden, captures = tuple(q.name for q in params), len(parts.hidden), bool(parts.captured)
+    source = _run_source(name, p, names, tuple(treatments), binds, direct, hidden, captures)
     helpers = {"encode": encode, "ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
     make = _executed(source, name, {p + key: helper for key, helper in helpers.items()})
     run: Run = make(*map(parts.__getattribute__, _PARTS))
@@ -124,6 +128,7 @@ def _run_source(
     params: tuple[str, ...],
     treatments: tuple[Treatment, ...],
     binds: bool,
+    direct: bool,
     hidden: int,
     captures: bool,
 ) -> str:
@@ -144,16 +149,17 @@ def _run_source(
     stale = (
         f"        if not {p}all({p}map({p}is_, {p}captures(), {p}captured)):\n            return {p}again({names})\n"
     )
+    launch = f"""
+        with {p}lock:
+            if {owned}:
+                return {p}stream.server.launch({p}program, {p}grid, {p}packed, {bindings}, {p}id)"""
     return f"""
 def make({", ".join(p + part for part in _PARTS)}):
     def {name}({names}):
 {stale if captures else ""}{fetch}        try:
             {p}packed = {p}pack({packing})
         except {p}ERRORS:
-            return {p}again({names})
-        with {p}lock:
-            if {owned}:
-                return {p}stream.server.launch({p}program, {p}grid, {p}packed, {bindings}, {p}id)
+            return {p}again({names}){launch if direct else ""}
         {p}late({p}packed, {bindings}{memories})
     return {name}
 """
@@ -166,7 +172,7 @@ def _key_part(param: Parameter, array_class: str) -> str:
     more than the checks do), a constant by class and value.
     """
     name = param.name
-    if isinstance(param.annotation, ArrayAnnotation):
+    if isinstance(param.annotation, ArrayAnnotation) and not param.optional:
         return f"{name}.sig, "
     if isinstance(param.annotation, ScalarAnnotation):
         return f"{name}.__class__, "

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, get_args, overload
 
 from ruda.config import BoundsMode
 from ruda.errors import ArgumentError, LaunchError
 from ruda.frontend import KernelSource
 from ruda.host import Stream
+from ruda.host.stream import entered
 from ruda.ir import text
 from ruda.launch.arguments import complete, signature
-from ruda.launch.bound import Config, Launch, Options
+from ruda.launch.bound import Config, Launch, Options, nothing
 from ruda.launch.codegen import Run, bound_maker
+from ruda.launch.compilation import Compilation
+from ruda.launch.debug import Debug
 from ruda.launch.grid import as_dims, as_extents
-from ruda.launch.specialise import Specialisations, Variant, emitted, front
+from ruda.launch.inspection import Compiled, KernelLimits
+from ruda.launch.specialise import Specialisations
 
 #: So many launchers are kept; a program whose grid changes all the time makes new ones.
 _KEPT = 256
+
+_entered = entered.get
 
 
 class Kernel:
@@ -28,6 +34,7 @@ class Kernel:
     ``kernel[grid, block](*args)`` launches it: grid and block are ints or
     tuples (x, y, z), and x is the fastest axis. A third item is the stream.
     ``kernel.forall(n)(*args)`` runs exactly ``n`` threads, or those of a shape.
+    Inside ``with stream:`` both mean that stream where none is named.
     A launch returns at once; reading a result waits for it.
 
     Raises (from a launch):
@@ -64,6 +71,8 @@ class Kernel:
         Raises:
             LaunchError: not of this form.
         """
+        if _entered():
+            return self._bind(config)
         try:
             return self._bound[config]
         except (KeyError, TypeError):
@@ -74,17 +83,33 @@ class Kernel:
 
         ``forall((h, w))`` gives w to x: ``x, y = dsl.grid(2)``, then ``a[y, x]``.
         """
+        if stream is None and (streams := _entered()):
+            stream = streams[-1]
         if stream is not None:
-            return self._on_stream(stream, Config(extents=as_extents(shape), stream=stream))
+            return self._on_stream(stream, ("forall", shape), lambda: Config(extents=as_extents(shape), stream=stream))
         try:
             return self._forall[shape]
         except (KeyError, TypeError):
             return _keep(self._forall, shape, self._launcher(Config(extents=as_extents(shape))))
 
-    def options(self, *, bounds: BoundsMode | None = None, fastmath: bool | None = None) -> Kernel:
-        """The same kernel with other options; None keeps the present one."""
+    def options(
+        self, *, bounds: BoundsMode | None = None, fastmath: bool | None = None, subgroup_size: int | None = None
+    ) -> Kernel:
+        """The same kernel with other options; None keeps the present one.
+
+        ``subgroup_size`` is in lanes; a launch on a device whose ``target.subgroup_sizes`` lack it is refused.
+        """
         now = self._options
-        options = Options(_checked(bounds) or now.bounds, now.fastmath if fastmath is None else fastmath)
+        if subgroup_size is not None and (type(subgroup_size) is not int or subgroup_size < 1):
+            raise LaunchError(f"subgroup_size is {subgroup_size!r}; it is a number of lanes, such as 32")
+        options = Options(
+            _checked(bounds) or now.bounds,
+            now.fastmath if fastmath is None else fastmath,
+            subgroup_size or now.subgroup_size,
+        )
+        return self._with(options)
+
+    def _with(self, options: Options) -> Kernel:
         return self._family.get(options) or Kernel(self.__wrapped__, self._specialisations, options, self._family)
 
     @functools.cached_property
@@ -97,14 +122,37 @@ class Kernel:
         """The kernel with the first access outside an array recorded, and raised where the host looks next."""
         return self.options(bounds="validate")
 
-    def ir(self, *args: Any, block: Any = 256) -> str:
-        """The front end's IR of the kernel for ``args``, as text; nothing is launched."""
-        return text.dump(front(self._source, self._variant(args, block)))
+    @functools.cached_property
+    def debug(self) -> Debug:
+        """The kernel on the reference driver, with copies of the arguments: ``kernel.debug[grid, block](*args)``.
 
-    def source(self, *args: Any, block: Any = 256) -> str:
-        """What the driver's compiler gets of the kernel for ``args``; nothing is launched."""
-        variant = self._variant(args, block)
-        return emitted(front(self._source, variant), variant.client).text
+        ``breakpoint()`` in the kernel stops there; see :class:`ruda.launch.debug.Debug`.
+        """
+        return Debug(self)
+
+    def ir(self, /, *args: Any, **kwargs: Any) -> str:
+        """The front end's IR of the kernel for the arguments of a launch, as text; nothing is launched.
+
+        This and the next three take what a launch takes, keywords and defaults included, and ``block``, the threads
+        a block (default 256), unless a parameter has that name.
+        """
+        return text.dump(self._compilation(args, kwargs).front)
+
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
+        """What the driver's compiler gets of the kernel for these arguments; see :meth:`ir`."""
+        return self._compilation(args, kwargs).facts.source.text
+
+    def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
+        """The kernel compiled for these arguments; see :meth:`ir`. Its code is kept in the cache on disk."""
+        return Compiled.of(self._compilation(args, kwargs))
+
+    def limits(self, /, *args: Any, **kwargs: Any) -> KernelLimits:
+        """Registers, shared memory and threads a block of the kernel compiled for these arguments; see :meth:`ir`."""
+        return self.compile(*args, **kwargs).limits
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By source and options, with the captured values as they are now."""
+        return _unpickled, (self._source, self._options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         spelling = f"write {self.__name__}[grid, block](...) or {self.__name__}.forall(n)(...)"
@@ -120,27 +168,45 @@ class Kernel:
     def _bind(self, config: Any) -> Run:
         name = self.__name__
         if not isinstance(config, tuple) or len(config) < 2:
-            raise LaunchError(f"{name}[{config!r}]: write {name}[grid, block]")
+            hint = "; a grid is numbers, such as dsl.cdiv(n, block)" if callable(config) else ""
+            raise LaunchError(f"{name}[{config!r}]: write {name}[grid, block], or {name}.forall(n){hint}")
         if len(config) > 3:
             raise LaunchError(
                 f"{name}[...] takes grid, block and stream; the size of shared memory is taken from dsl.shared"
             )
-        stream = config[2] if len(config) == 3 else None
+        around = _entered()
+        stream = config[2] if len(config) == 3 else around[-1] if around else None
         if not isinstance(stream, Stream | None):
             raise LaunchError(f"{name}[...]: the third item is a stream of client.stream(), not {stream!r}")
-        parsed = Config(as_dims("grid", config[0]), as_dims("block", config[1]), stream=stream)
+
+        def parsed() -> Config:
+            return Config(as_dims("grid", config[0]), as_dims("block", config[1]), stream=stream)
+
         if stream is not None:
-            return self._on_stream(stream, parsed)
-        return _keep(self._bound, config, self._launcher(parsed))
+            return self._on_stream(stream, config[:2], parsed)
+        return _keep(self._bound, config, self._launcher(parsed()))
 
-    def _on_stream(self, stream: Stream, config: Config) -> Run:
+    def _on_stream(self, stream: Stream, key: Any, make: Callable[[], Config]) -> Run:
         # The stream keeps its launchers; here they would keep the stream.
-        found = stream.launchers.get((self, config))
-        return _keep(stream.launchers, (self, config), self._launcher(config)) if found is None else found
+        try:
+            return stream.launchers[self, key]
+        except (KeyError, TypeError):
+            return _keep(stream.launchers, (self, key), self._launcher(make()))
 
-    def _variant(self, args: Sequence[Any], block: Any) -> Variant:
+    def _compilation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
+        takes_block = any(p.name == "block" for p in self._source.params)
+        block = 256 if takes_block else kwargs.pop("block", 256)
         launch = Launch(self._source, self._specialisations, self._options, Config(block=as_dims("block", block)))
-        return launch.variant(complete(self._source, args))
+        found: list[Compilation] = []
+
+        def look(more: Sequence[Any], unknown: Mapping[str, Any], *values: Any) -> Run:
+            client, variant = launch.variant(complete(self._source, values, more, unknown))
+            found.append(Compilation(self._source, variant, client.target, client.compiler))
+            return nothing
+
+        bound, _ = self._maker({}, look)  # it takes arguments as any launch does
+        bound(*args, **kwargs)
+        return found[0]
 
     def _launcher(self, config: Config) -> Run:
         launch = Launch(self._source, self._specialisations, self._options, config)
@@ -176,6 +242,23 @@ def kernel(
         return Kernel(function, Specialisations(KernelSource.of(function)), options, {})
 
     return decorate if function is None else decorate(function)
+
+
+def _unpickled(source: KernelSource, options: Options) -> Kernel:
+    """The kernel of a pickle: the same object's family each time it arrives, so that it is compiled once."""
+    inputs = source.inputs()
+    first = _arrived.get(inputs) if inputs is not None else None
+    if first is None:
+        first = Kernel(source.function, Specialisations(source), options, {})
+        if inputs is not None:
+            if len(_arrived) >= _KEPT:
+                _arrived.clear()
+            _arrived[inputs] = first
+    return first._with(options)
+
+
+#: Kernels that pickles brought, by what they are.
+_arrived: dict[str, Kernel] = {}
 
 
 def _checked(bounds: BoundsMode | None) -> BoundsMode | None:

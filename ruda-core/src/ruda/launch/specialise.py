@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 import operator
 import os
 import struct
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ruda import cache, ir
-from ruda.config import BoundsMode
-from ruda.contract import ArgumentLayout, CompiledKernel, Source
+from ruda.config import settings
+from ruda.contract import ArgumentLayout
 from ruda.contract.arguments import SLOT
-from ruda.errors import LaunchError, TooManyResources
-from ruda.frontend import ConstSpec, KernelSource, build
+from ruda.frontend import KernelSource
 from ruda.host import ComputeClient
 from ruda.host.scalars import FORMATS
-from ruda.launch.arguments import Spec
-from ruda.passes import pipeline
-from ruda.target import Dim3, Target
-from ruda.types import ScalarType
+from ruda.launch.compilation import Compilation, Facts, spelled
+from ruda.launch.dump import dump
+from ruda.launch.index import facts_of
+from ruda.launch.variant import Variant
+from ruda.passes.diagnostics import Table
 
 #: After so many specialisations of one kernel a warning says what varies.
 MANY = 32
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What makes two compilations of one kernel different, the client included.
-
-    ``captured`` are the values that went into ``identity``, which stands for them and for the source.
-    """
-
-    client: ComputeClient
-    captured: tuple[object, ...]
-    identity: str
-    specs: tuple[Spec, ...]
-    block: Dim3
-    index: ScalarType
-    bounds: BoundsMode
-    fastmath: bool
-    forall_rank: int
-    folded: bool
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What to compare: as the fields, but 1, 1.0 and True differ, and so do 0.0 and -0.0."""
-        specs = tuple((type(s.value), repr(s.value)) if isinstance(s, ConstSpec) else s for s in self.specs)
-        rest = (self.block, self.index, self.bounds, self.fastmath, self.forall_rank, self.folded)
-        return (self.client, self.identity, specs, *rest)
 
 
 class Program:
@@ -63,11 +33,16 @@ class Program:
     Attributes:
         handle: what the server gave for it.
         pack: makes the packed block, from an array's bytes or a scalar for each parameter.
+        written: the parameters whose arrays it writes.
+        diagnostics: how to read what the kernel tells the host, if it does; the ring's arguments follow those packed.
     """
 
-    def __init__(self, client: ComputeClient, handle: Any, layout: ArgumentLayout) -> None:
+    def __init__(self, client: ComputeClient, facts: Facts, handle: Any) -> None:
+        table = facts.source.metadata.get("diagnostics")
         self.handle = handle
-        self.pack = _packer(layout)
+        self.diagnostics = Table.parse(str(table)) if table is not None else None
+        self.pack = _packer(facts.layout)
+        self.written = frozenset(facts.written)
         self._deferred = client.deferred
         self._retire = client.retire_program
 
@@ -93,32 +68,34 @@ class Specialisations:
             known = self._identity = captured, self.source.identity()
         return known
 
-    def get(self, variant: Variant) -> Program:
+    def get(self, client: ComputeClient, variant: Variant) -> Program:
         """The program of ``variant``; threads that need the same one wait for the one that makes it."""
-        key = variant.key
+        key = (client, *variant.key)
         found = self._programs.get(key)
         if found is None:
             # By process too: a lock that another thread held during a fork is never released in the child.
             with self._locks.setdefault((os.getpid(), *key), threading.Lock()):
                 found = self._programs.get(key)
                 if found is None:
-                    found = self._programs[key] = variant, _loaded(self.source, variant)
-                    self._warn_of_many([v for v, _ in list(self._programs.values()) if v.client is variant.client])
+                    found = self._programs[key] = variant, _loaded(self.source, client, variant)
+                    same = [variant for (owner, *_), (variant, _) in list(self._programs.items()) if owner is client]
+                    self._warn_of_many(client, same)
         return found[1]
 
-    def _warn_of_many(self, variants: Sequence[Variant]) -> None:
-        if len(variants) != MANY:
+    def _warn_of_many(self, client: ComputeClient, variants: Sequence[Variant]) -> None:
+        own = str(self.source.function.__module__).startswith("ruda.")  # ruda's kernels are for every dtype and layout
+        if len(variants) != MANY or own:
             return
         columns: dict[str, set[str]] = {}
         for variant in variants:
             columns.setdefault("captured values", set()).add(variant.identity)
             for param, spec in zip(self.source.params, variant.specs, strict=True):
-                columns.setdefault(f"argument {param.name!r}", set()).add(repr(spec))
-            for name in ("block", "index", "bounds", "fastmath", "forall_rank", "folded"):
-                columns.setdefault(name, set()).add(repr(getattr(variant, name)))
+                columns.setdefault(f"argument {param.name!r}", set()).add(spelled(spec))
+            for name, value in variant.facts.items():
+                columns.setdefault(name, set()).add(value)
         varying = ", ".join(f"{name} ({len(values)})" for name, values in columns.items() if len(values) > 1)
         warnings.warn(
-            f"kernel {self.source.name} has been compiled {MANY} times for {variants[0].client.device}; what varies, "
+            f"kernel {self.source.name} has been compiled {MANY} times for {client.device}; what varies, "
             f"with the number of values: {varying}. Pass what varies as an ordinary argument where it need not be "
             "known at compile time",
             RuntimeWarning,
@@ -129,61 +106,21 @@ class Specialisations:
 def _packer(layout: ArgumentLayout) -> Callable[..., bytes]:
     """A function that packs a launch: an array's bytes as they are, a scalar in the low bytes of its slot."""
     parts = []
-    for _, group in groupby(layout.slots, key=lambda slot: slot.param):
+    # The scalars of one vector or struct are named after it: ``p.x``, ``p.y``.
+    for _, group in groupby(layout.slots, key=lambda slot: slot.param.partition(".")[0]):
         slots = list(group)
         first = slots[0]
-        scalar = first.kind == "scalar"
+        scalar = first.kind == "scalar" and "." not in first.param
         parts.append(f"{FORMATS[first.type]}{SLOT - first.type.size}x" if scalar else f"{SLOT * len(slots)}s")
     return struct.Struct("<" + "".join(parts)).pack
 
 
-def front(source: KernelSource, variant: Variant) -> ir.Kernel:
-    """The front end's kernel for ``variant``, before any pass."""
-    return build(
-        source,
-        variant.specs,
-        block_dim=variant.block,
-        index=variant.index,
-        bounds=variant.bounds,
-        fastmath=variant.fastmath,
-        forall_rank=variant.forall_rank,
-        folded=variant.folded,
-    )
-
-
-def emitted(kernel: ir.Kernel, client: ComputeClient) -> Source:
-    """The text that the client's compiler makes of the front end's ``kernel``."""
-    compiler = client.compiler
-    return compiler.emit(pipeline.lower(kernel, client.target).kernel if compiler.lowered else kernel)
-
-
-def _loaded(source: KernelSource, variant: Variant) -> Program:
-    client = variant.client
-    kernel = front(source, variant)
-    shared = sum(memory.elem.size * math.prod(memory.shape) for memory in kernel.shared)
-    _check_limits(kernel, shared, client.target)
-    text = emitted(kernel, client)
-    parts = (client.target.driver, client.target.fingerprint, client.compiler.fingerprint, text.entry, text.text)
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    binary = cache.fetch(client.target.driver, kernel.name, key, lambda: client.compiler.build(text))
-    compiled = CompiledKernel(kernel.name, text, binary, kernel.block_dim, shared)
-    return Program(client, client.server.load(compiled), ArgumentLayout.of(kernel.params))
-
-
-def _check_limits(kernel: ir.Kernel, shared: int, target: Target) -> None:
-    limits = target.limits
-    if shared > limits.shared_memory:
-        names = ", ".join(f"{m.name} {m.shape} of {m.elem}" for m in kernel.shared)
-        raise TooManyResources(
-            f"kernel {kernel.name} ({kernel.pos}): bytes of shared memory per block",
-            shared,
-            limits.shared_memory,
-            names,
-        )
-    arrays = len(kernel.arrays)
-    if limits.bindings is not None and arrays > limits.bindings:
-        raise TooManyResources(f"kernel {kernel.name}: array arguments", arrays, limits.bindings, "pass fewer arrays")
-    if kernel.index.name not in target.dtypes:
-        raise LaunchError(
-            f"kernel {kernel.name}: over 2**31 elements or threads need i64, which {target} does not have"
-        )
+def _loaded(source: KernelSource, client: ComputeClient, variant: Variant) -> Program:
+    compilation = Compilation(source, variant, client.target, client.compiler)
+    folder = settings().dump
+    if folder is None:
+        facts = facts_of(source, variant, compilation)
+        binary = compilation.binary(facts)
+    else:
+        binary, facts = dump(compilation, folder), compilation.facts
+    return Program(client, facts, client.load(facts.compiled(binary)))

@@ -1,10 +1,11 @@
-"""The compile cache on disk: one file an entry, in a folder that is private to its owner.
+"""Files of the compile cache: one an entry, in a folder that is private to its owner.
 
 An entry is ``MAGIC``, two little-endian u32 (version of the form, length of
-the header), a JSON header (the full key, length and SHA-256 of the code, and
-what ``ruda cache ls`` shows), then the code. It is written to a temporary
-file and renamed, so that readers see whole entries only, and checked when it
-is read: one that is damaged, or of another key, counts as absent and goes.
+the header), a JSON header (the full key, length and SHA-256 of the contents,
+and what ``ruda cache ls`` shows), then the contents. It is written to a
+temporary file and renamed, so that readers see whole entries only, and checked
+when it is read: one that is damaged, or of another key, counts as absent and
+goes.
 """
 
 from __future__ import annotations
@@ -16,11 +17,8 @@ import os
 import stat
 import struct
 import tempfile
-import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,65 +32,11 @@ _HEAD = struct.Struct("<8sII")
 #: Bytes that all entries together may have; beyond it the least recently used go.
 LIMIT = 1 << 30
 
-_SUFFIX = ".ruda"
+#: Ends of the names of entries: code, and what the index remembers.
+CODE, INDEX = ".ruda", ".index"
+
 _HEADER_LIMIT = 1 << 16
 _STALE_SECONDS = 3600  # a temporary file this old was left by a process that died
-
-
-@dataclass
-class Counters:
-    """What one driver's kernels took in this process: ``compiled`` by its compiler, ``disk_hits`` from the cache."""
-
-    compiled: int = 0
-    disk_hits: int = 0
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry: its file, driver, kernel, length in bytes, and when it was last used (seconds since the epoch)."""
-
-    path: Path
-    driver: str
-    kernel: str
-    nbytes: int
-    used: float
-
-
-_counters: dict[str, Counters] = {}
-_lock = threading.Lock()
-
-
-def stats() -> Mapping[str, Counters]:
-    """The counters of this process, by driver."""
-    with _lock:
-        return {driver: Counters(c.compiled, c.disk_hits) for driver, c in _counters.items()}
-
-
-def fetch(driver: str, kernel: str, key: str, build: Callable[[], bytes]) -> bytes:
-    """The code under ``key``, from disk or by ``build``, and then kept.
-
-    Args:
-        driver: whose compiler ``build`` is; the counters are by it.
-        kernel: the kernel's name, for :func:`entries`.
-        key: a full-length digest in hexadecimal of everything that the code depends on.
-        build: makes the code; what it raises passes through, and nothing is kept.
-
-    Raises:
-        ConfigError: the folder cannot be made, or is not private to its owner.
-    """
-    where = folder()
-    code = _read(where / (key + _SUFFIX), key)
-    found = code is not None
-    if code is None:
-        code = build()
-        _store(where, driver, kernel, key, code)
-    with _lock:
-        counters = _counters.setdefault(driver, Counters())
-        if found:
-            counters.disk_hits += 1
-        else:
-            counters.compiled += 1
-    return code
 
 
 def folder() -> Path:
@@ -123,26 +67,8 @@ def folder() -> Path:
     return path
 
 
-def entries() -> list[Entry]:
-    """Every readable entry, least recently used first."""
-    found = []
-    for path, nbytes, used in _files(folder()):
-        header = _header(path)
-        if header is not None:
-            found.append(Entry(path, str(header.get("driver")), str(header.get("kernel")), nbytes, used))
-    return found
-
-
-def clear() -> int:
-    """Remove every entry; returns how many there were."""
-    paths = [path for path, _, _ in _files(folder())]
-    for path in paths:
-        path.unlink(missing_ok=True)
-    return len(paths)
-
-
-def _read(path: Path, key: str) -> bytes | None:
-    """The code in ``path`` if it is whole and of ``key``; a file that is not goes."""
+def read(path: Path, key: str) -> bytes | None:
+    """The contents of ``path`` if it is whole and of ``key``; a file that is not goes."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -150,16 +76,17 @@ def _read(path: Path, key: str) -> bytes | None:
     except OSError as error:
         warnings.warn(f"the cache entry {path} cannot be read: {error.strerror}", RuntimeWarning, stacklevel=2)
         return None
-    header, code = _parse(data)
-    if header is None or header.get("key") != key or header.get("sha256") != hashlib.sha256(code).hexdigest():
+    header, contents = _parse(data)
+    if header is None or header.get("key") != key or header.get("sha256") != hashlib.sha256(contents).hexdigest():
         path.unlink(missing_ok=True)
         return None
-    with contextlib.suppress(OSError):  # another process evicted it; the code is at hand
+    with contextlib.suppress(OSError):  # another process evicted it; the contents are at hand
         os.utime(path)  # used now
-    return code
+    return contents
 
 
-def _header(path: Path) -> dict[str, Any] | None:
+def header_of(path: Path) -> dict[str, Any] | None:
+    """The header of an entry, or None where it is not one."""
     try:
         with path.open("rb") as file:
             return _parse(file.read(_HEAD.size + _HEADER_LIMIT))[0]
@@ -181,16 +108,16 @@ def _parse(data: bytes) -> tuple[dict[str, Any] | None, bytes]:
     return (header if isinstance(header, dict) else None), data[_HEAD.size + length :]
 
 
-def _store(where: Path, driver: str, kernel: str, key: str, code: bytes) -> None:
+def store(path: Path, driver: str, kernel: str, key: str, contents: bytes) -> None:
     """Publish an entry; a full or read-only disk costs a warning and no more."""
-    facts = {"key": key, "driver": driver, "kernel": kernel, "sha256": hashlib.sha256(code).hexdigest()}
+    facts = {"key": key, "driver": driver, "kernel": kernel, "sha256": hashlib.sha256(contents).hexdigest()}
     header = json.dumps(facts).encode()
-    temporary = None
+    where, temporary = path.parent, None
     try:
         number, temporary = tempfile.mkstemp(dir=where, prefix=".new-")
         with os.fdopen(number, "wb") as file:
-            file.write(_HEAD.pack(MAGIC, VERSION, len(header)) + header + code)
-        Path(temporary).replace(where / (key + _SUFFIX))
+            file.write(_HEAD.pack(MAGIC, VERSION, len(header)) + header + contents)
+        Path(temporary).replace(path)
         _evict(where)
     except OSError as error:
         if temporary is not None:
@@ -200,7 +127,7 @@ def _store(where: Path, driver: str, kernel: str, key: str, code: bytes) -> None
 
 def _evict(where: Path) -> None:
     """Remove the least recently used entries beyond the limit, and what dead processes left."""
-    files = _files(where)
+    files = listed(where, CODE, INDEX)
     excess = sum(nbytes for _, nbytes, _ in files) - LIMIT
     for path, nbytes, _ in files:
         if excess <= 0:
@@ -213,12 +140,12 @@ def _evict(where: Path) -> None:
                 path.unlink()
 
 
-def _files(where: Path) -> list[tuple[Path, int, float]]:
-    """(path, bytes, last used) of every entry, least recently used first."""
+def listed(where: Path, *suffixes: str) -> list[tuple[Path, int, float]]:
+    """(path, bytes, last used) of every entry of these kinds, least recently used first."""
     found = []
     with os.scandir(where) as items:
         for item in items:
-            if item.name.endswith(_SUFFIX):
+            if item.name.endswith(suffixes):
                 try:
                     status = item.stat()
                 except FileNotFoundError:
