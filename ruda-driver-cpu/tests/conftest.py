@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pytest
 
+from ruda import mathlib
 from ruda.contract import CompiledKernel
 from ruda.ir import Array, text, verify
 from ruda.passes import pipeline
@@ -34,7 +35,7 @@ class Bench:
 
     def load(self, kernel):
         if self.compiler.lowered:
-            kernel = pipeline.lower(kernel, self.compiler.target).kernel
+            kernel = pipeline.lower(kernel, self.compiler.target, mathlib.function).kernel
         source = self.compiler.emit(kernel)
         return self.server.load(CompiledKernel(kernel.name, source, self.compiler.build(source), kernel.block_dim, 0))
 

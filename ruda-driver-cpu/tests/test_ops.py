@@ -22,8 +22,8 @@ def kernel_of(name, op, operand_types, result):
     i = Value(i32, "i")
     values = [Value(a.elem, f"v{n}") for n, a in enumerate(arrays)]
     body = [Let(i, Apply(i32, "global_idx_x", ()))]
-    body += [Load(v, a, (i,)) for v, a in zip(values, arrays, strict=True)]
-    body.append(Store(out, (i,), Apply(result, op, tuple(values))))
+    body += [Load((v,), a, (i,)) for v, a in zip(values, arrays, strict=True)]
+    body.append(Store(out, (i,), (Apply(result, op, tuple(values)),)))
     return Kernel(name, (*arrays, out), (64, 1, 1), i32, (), Block(tuple(body)))
 
 
@@ -109,7 +109,7 @@ def test_constants_survive_bit_for_bit(cpu, type):
     with np.errstate(invalid="ignore"):
         numbers = (values.astype(np.float64) if type.is_float else values).tolist()
     out = Array("out", type, 1)
-    stores = [Store(out, (Const(i32, n),), Const(type, v)) for n, v in enumerate(numbers)]
+    stores = [Store(out, (Const(i32, n),), (Const(type, v),)) for n, v in enumerate(numbers)]
     got = np.zeros(len(values), type.dtype)
     cpu.launch(Kernel("constants", (out,), (1, 1, 1), i32, (), Block(tuple(stores))), 1, got)
     assert_same(got, values, str(type))

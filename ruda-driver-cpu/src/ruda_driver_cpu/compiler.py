@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import llvmlite
 import llvmlite.binding as llvm
 
@@ -21,6 +24,8 @@ class CpuCompiler(Compiler):
     worker needs, ``cost``, the estimated operations of a block, and
     ``bounded``, 1 where no loop in the kernel may run long.
     """
+
+    stages = ("llvm", "asm")
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
@@ -47,6 +52,17 @@ class CpuCompiler(Compiler):
             ValidationError: LLVM refuses the text; nothing that it would abort on gets further.
             CompilationError: code generation failed.
         """
+        with self._optimised(source) as (machine, module):
+            return bytes(machine.emit_object(module))
+
+    def stage(self, name: str, source: Source) -> str:
+        """``"llvm"``: LLVM's text after its optimiser; ``"asm"``: assembly."""
+        with self._optimised(source) as (machine, module):
+            return str(module) if name == "llvm" else str(machine.emit_assembly(module))
+
+    @contextmanager
+    def _optimised(self, source: Source) -> Iterator[tuple[llvm.TargetMachine, llvm.ModuleRef]]:
+        """LLVM's module of ``source`` after its optimiser, and what makes code of it; raises as :meth:`build`."""
         machine = self._machine.target_machine()
         context = llvm.create_context()
         try:
@@ -61,6 +77,6 @@ class CpuCompiler(Compiler):
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(module, builder)
             try:
-                return bytes(machine.emit_object(module))
+                yield machine, module
             except RuntimeError as error:
                 raise CompilationError(f"kernel {source.entry} for {self.target}: {error}") from error

@@ -1,8 +1,8 @@
 """The C library's functions that generated code may call, and their addresses.
 
-Calls to elementary functions carry the prefix ``ruda_``: LLVM knows what
-``exp`` and ``pow`` mean and would rewrite them; these names mean nothing to it.
-The plain names are what code generation itself may call.
+Calls that the emitter writes carry the prefix ``ruda_``: LLVM knows what ``fmod``
+means and might rewrite it; these names mean nothing to it. The plain names are
+what code generation itself may call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ import sys
 
 PREFIX = "ruda_"
 
-#: Elementary functions whose op has the C library's name.
-FUNCTIONS = (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "pow", "hypot", "erf", "erfc",
-)  # fmt: skip
-
-#: Functions whose f32 variant is known to be within one ulp in the common C libraries (they compute in f64 inside).
-SINGLE = frozenset(["exp", "exp2", "log", "log2", "pow", "sin", "cos", "fmod", "fma"])
+FUNCTIONS = ("fmod", "fma", "fmodf", "fmaf")
 
 _ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt")
 _PLAIN = ("memcpy", "memmove", "memset", *_ROUNDING, *(f"{n}f" for n in _ROUNDING))
@@ -33,7 +26,7 @@ def symbols() -> dict[str, int]:
     """Name in an object file to address; names that this platform's C library lacks are absent."""
     libraries = [ctypes.CDLL(name) for name in _libraries()]
     found: dict[str, int] = {}
-    names = {PREFIX + n: n for n in (*FUNCTIONS, "fmod", "fma")} | {f"{PREFIX}{n}f": f"{n}f" for n in sorted(SINGLE)}
+    names = {PREFIX + n: n for n in FUNCTIONS}
     for name, c_name in (names | {n: n for n in _PLAIN}).items():
         function = next((f for lib in libraries if (f := getattr(lib, c_name, None)) is not None), None)
         if function is not None:

@@ -14,6 +14,9 @@ from ruda_driver_cpu.llvm_writer import Module, Writer, reg
 #: Bytes of local arrays that one function may keep on the stack.
 FUNCTION_STACK = 64 << 10
 
+#: A kernel's fast-math flags; its functions have none.
+FASTMATH = "reassoc nsz arcp contract afn "
+
 _ATTRIBUTES = (
     'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
     "attributes #1 = { nofree nosync nounwind willreturn memory(none) }",
@@ -43,14 +46,16 @@ def emit(kernel: Kernel, *, target: str, triple: str, hardware_fma: bool) -> Emi
         UnsupportedInstruction: an op that has no row here; names kernel, place and target.
         CompilationError: a function whose local arrays do not fit on the stack.
     """
-    module = Module(fastmath=kernel.fastmath, hardware_fma=hardware_fma)
+    module = Module(hardware_fma=hardware_fma)
     functions = [_function(module, kernel, f, target) for f in kernel.functions]
+    module.fastmath = FASTMATH if kernel.fastmath else ""
     entry = Entry(module, kernel, target)
     name = symbol(f"ruda_{kernel.name}")
     parts = [
         f'target triple = "{triple}"',
         *functions,
         f"define void @{name}({SIGNATURE}) #0 {{\n{entry.write()}\n}}",
+        "\n".join(module.constants),
         "\n".join(module.declarations.values()),
         "\n".join(_ATTRIBUTES),
         "\n".join(module.metadata),

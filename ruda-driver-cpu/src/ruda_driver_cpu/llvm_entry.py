@@ -1,8 +1,9 @@
 """The entry function of a kernel's module: arguments, memory, and the loop over blocks.
 
-A launch's workers each call it once, and share one control record: each takes
-``chunk`` blocks at a time from ``next`` until none is left or ``cancel`` is
-set. A chunk of 0 means that this call runs all blocks alone.
+Its control record says which blocks: a call takes ``chunk`` blocks at a time
+from ``next`` up to ``limit``, until none is left or ``cancel`` is set. Calls
+with the same record share its blocks. A chunk of 0 means that this call runs
+all blocks of the grid alone.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ruda_driver_cpu.llvm_writer import Module, Writer, reg
 #: ``packed`` is laid out by ArgumentLayout; ``scratch``, 64-aligned, is the worker's own shared arrays and contexts.
 SIGNATURE = "ptr noalias readonly %packed, i64 %gx, i64 %gy, i64 %gz, ptr %control, ptr noalias %scratch"
 
-#: Byte offsets in the control record: i64 chunk, i32 cancel and, on a cache line of its own, i64 next.
-CHUNK, CANCEL, NEXT, CONTROL_BYTES = 0, 8, 64, 128
+#: Byte offsets in the control record: i64 chunk, i32 cancel, i64 limit and, on a cache line of its own, i64 next.
+CHUNK, CANCEL, LIMIT, NEXT, CONTROL_BYTES = 0, 8, 16, 64, 128
 
 #: Bytes of a thread's local arrays that stay on the stack, where LLVM can make registers of them.
 STACK = 64 << 10
@@ -84,8 +85,10 @@ class Entry:
                     of[slot.param, slot.axis] = value
 
     def memories(self) -> None:
-        """Shared arrays, contexts and local arrays."""
+        """Constant arrays, shared arrays, contexts and local arrays."""
         w, threads = self.writer, self.kernel.threads
+        for constant in self.kernel.constants:
+            self.scope.places[constant.name] = Place(w.module.constant(constant.data))
         for shared in self.kernel.shared:
             self.scope.places[shared.name] = Place(self.reserve(array_bytes(shared)))
         for variable in self.split.context:
@@ -126,6 +129,7 @@ class Entry:
         """Take blocks [begin, end): all of them where ``alone``, else the next chunk."""
         w = self.writer
         chunk = w.op(f"load i64, ptr {w.op(f'getelementptr inbounds i8, ptr %control, i64 {CHUNK}')}, align 8")
+        limit = w.op(f"load i64, ptr {w.op(f'getelementptr inbounds i8, ptr %control, i64 {LIMIT}')}, align 8")
         next = w.op(f"getelementptr inbounds i8, ptr %control, i64 {NEXT}")
         alone = w.op(f"icmp eq i64 {chunk}, 0")
         w.branch(alone, "range", "take")
@@ -134,8 +138,8 @@ class Entry:
         w.branch(w.op(f"icmp eq i32 {stop}, 0"), "more", "exit")
         w.place("more")
         first = w.op(f"atomicrmw add ptr {next}, i64 {chunk} monotonic, align 8")
-        last = w.call("llvm.umin.i64", "i64", ("i64", w.op(f"add i64 {first}, {chunk}")), ("i64", total))
-        w.branch(w.op(f"icmp ult i64 {first}, {total}"), "range", "exit")
+        last = w.call("llvm.umin.i64", "i64", ("i64", w.op(f"add i64 {first}, {chunk}")), ("i64", limit))
+        w.branch(w.op(f"icmp ult i64 {first}, {limit}"), "range", "exit")
         w.place("range")
         begin = w.op(f"phi i64 [ 0, %entry ], [ {first}, %more ]")
         return begin, w.op(f"phi i64 [ {total}, %entry ], [ {last}, %more ]"), alone

@@ -7,8 +7,8 @@ their digits).
 
 from __future__ import annotations
 
-from ruda.types import ScalarType, bf16, f16, f32, f64
-from ruda_driver_cpu.libm import FUNCTIONS, PREFIX, SINGLE
+from ruda.types import ScalarType, bf16, f16, f32
+from ruda_driver_cpu.libm import PREFIX
 from ruda_driver_cpu.llvm_convert import narrow, narrow_double, widen
 from ruda_driver_cpu.llvm_ints import Row, intrinsic
 from ruda_driver_cpu.llvm_writer import Writer, reg
@@ -64,15 +64,8 @@ def _against_infinity(condition: str) -> Row:
 
 
 def _library(name: str) -> Row:
-    """The C library's ``name``; in f64 for f32 where the f32 function's error is not known to be within the bound."""
-
-    def row(w: Writer, t: ScalarType, a: list[str]) -> str:
-        if t == f64 or name in SINGLE:
-            return w.call(f"{PREFIX}{name}{'f' if t == f32 else ''}", reg(t), *((reg(t), x) for x in a))
-        wide = [("double", w.op(f"fpext float {x} to double")) for x in a]
-        return w.op(f"fptrunc double {w.call(PREFIX + name, 'double', *wide)} to float")
-
-    return _wide(row)
+    """The C library's ``name``."""
+    return _wide(lambda w, t, a: w.call(f"{PREFIX}{name}{'f' if t == f32 else ''}", reg(t), *((reg(t), x) for x in a)))
 
 
 def _rsqrt(w: Writer, t: ScalarType, a: list[str]) -> str:
@@ -136,4 +129,3 @@ ROWS: dict[str, Row] = {
     "copysign": _intrinsic("copysign"),
     "rsqrt": _wide(_rsqrt),
 }
-ROWS |= {name: _library(name) for name in FUNCTIONS}

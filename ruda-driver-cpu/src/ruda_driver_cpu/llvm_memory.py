@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ruda.ir import Atomic, Expr, Load, Memory, Store
+from ruda.ir import Array, Atomic, Expr, Load, Store
 from ruda.types import ScalarType, bool_
 from ruda_driver_cpu.llvm_floats import ROWS as FLOATS
+from ruda_driver_cpu.llvm_ints import ROWS as INTS
 from ruda_driver_cpu.llvm_scope import Scope
 from ruda_driver_cpu.llvm_writer import Writer, mem, reg, zero
 
@@ -28,55 +29,61 @@ class Access:
     group: str = ""
 
     def load(self, s: Load) -> None:
-        elem = s.memory.elem
+        w, type = self.scope.writer, s.type
 
-        def access() -> str:
-            value = self.scope.writer.op(f"load {mem(elem)}, ptr {self._element(s.memory, s.indices[0])}")
-            return self.scope.writer.op(f"icmp ne i8 {value}, 0") if elem == bool_ else value
+        def access() -> list[str]:
+            values = [w.op(f"load {mem(type)}, ptr {place}") for place in self._scalars(s, len(s.values))]
+            return [w.op(f"icmp ne i8 {v}, 0") for v in values] if type == bool_ else values
 
-        self.scope.define(s.value, self._guarded(s.guard, elem, access))
+        for value, text in zip(s.values, self._guarded(s.guard, type, access), strict=True):
+            self.scope.define(value, text)
 
     def store(self, s: Store) -> None:
-        w, elem = self.scope.writer, s.memory.elem
+        w, type = self.scope.writer, s.type
 
-        def access() -> str:
-            value = self.scope.eval(s.expr)
-            if elem == bool_:
-                value = w.op(f"zext i1 {value} to i8")
-            w.do(f"store {mem(elem)} {value}, ptr {self._element(s.memory, s.indices[0])}")
-            return ""
+        def access() -> list[str]:
+            values = [self.scope.eval(e) for e in s.exprs]
+            if type == bool_:
+                values = [w.op(f"zext i1 {v} to i8") for v in values]
+            for value, place in zip(values, self._scalars(s, len(values)), strict=True):
+                w.do(f"store {mem(type)} {value}, ptr {place}")
+            return []
 
-        self._guarded(s.guard, elem, access)
+        self._guarded(s.guard, type, access)
 
     def atomic(self, s: Atomic) -> None:
-        def access() -> str:
+        def access() -> list[str]:
             args = [self.scope.eval(a) for a in s.args]
-            address = self.address(s.memory, s.indices[0])
-            return _update(self.scope.writer, s.op.removeprefix("atomic_"), s.memory.elem, address, args)
+            # One worker runs a block, so only memory that blocks share is reached by other workers.
+            update = _update if isinstance(s.memory, Array) else _plain
+            return [update(self.scope.writer, s.op.removeprefix("atomic_"), s.type, self.address(s), args)]
 
-        old = self._guarded(s.guard, s.memory.elem, access)
+        old = self._guarded(s.guard, s.type, access)
         if s.value is not None:
-            self.scope.define(s.value, old)
+            self.scope.define(s.value, old[0])
 
-    def address(self, memory: Memory, index: Expr) -> str:
-        """The address of the element at the flat offset ``index``."""
+    def address(self, s: Load | Store | Atomic, number: int = 0) -> str:
+        """The address of the scalar at the offset of ``s``, or ``number`` behind it."""
+        memory, index = s.memory, s.indices[0]
         w, place = self.scope.writer, self.scope.places[memory.name]
         offset = self.scope.eval(index)
         if index.type.bits < 64:
             offset = w.op(f"{'sext' if index.type.is_signed else 'zext'} {reg(index.type)} {offset} to i64")
+        if number:
+            offset = w.op(f"add nsw i64 {offset}, {number}")
         if place.stride != 1:
             offset = w.op(f"mul nsw i64 {offset}, {place.stride}")
         if place.offset:
             offset = w.op(f"add nsw i64 {offset}, {place.offset}")
-        return w.op(f"getelementptr inbounds {mem(memory.elem)}, ptr {place.address}, i64 {offset}")
+        return w.op(f"getelementptr inbounds {mem(s.type)}, ptr {place.address}, i64 {offset}")
 
-    def _element(self, memory: Memory, index: Expr) -> str:
-        """:meth:`address` and what follows it in a load or store: the alignment and the access group."""
-        group = f", !llvm.access.group {self.group}" if self.group and self.scope.places[memory.name].shared else ""
-        return f"{self.address(memory, index)}, align {memory.elem.size}{group}"
+    def _scalars(self, s: Load | Store, count: int) -> list[str]:
+        """:meth:`address` of each scalar, with what follows in a load or store: the alignment and the access group."""
+        group = f", !llvm.access.group {self.group}" if self.group and self.scope.places[s.memory.name].shared else ""
+        return [f"{self.address(s, number)}, align {s.type.size}{group}" for number in range(count)]
 
-    def _guarded(self, guard: Expr | None, type: ScalarType, access: Callable[[], str]) -> str:
-        """What ``access`` gives where ``guard`` holds, and zero elsewhere."""
+    def _guarded(self, guard: Expr | None, type: ScalarType, access: Callable[[], list[str]]) -> list[str]:
+        """What ``access`` gives where ``guard`` holds, and zeros elsewhere."""
         if guard is None or self.scope.assumed.conditions.get(guard):
             return access()
         w = self.scope.writer
@@ -86,11 +93,11 @@ class Access:
         inside, after, before = w.name("in"), w.name("out"), w.block
         w.branch(cond, inside, after)
         w.place(inside)
-        value = access()
+        values = access()
         end = w.block
         w.jump(after)
         w.place(after)
-        return w.op(f"phi {reg(type)} [ {value}, %{end} ], [ {zero(type)}, %{before} ]") if value else ""
+        return [w.op(f"phi {reg(type)} [ {v}, %{end} ], [ {zero(type)}, %{before} ]") for v in values]
 
 
 def _update(w: Writer, op: str, type: ScalarType, address: str, args: list[str]) -> str:
@@ -112,6 +119,28 @@ def _update(w: Writer, op: str, type: ScalarType, address: str, args: list[str])
             name = _INSTRUCTIONS.get(op) or (op if type.is_signed else f"u{op}")
             old = w.op(f"atomicrmw {name} ptr {address}, {bits} {args[0]} monotonic, {align}")
     return old if reg(type) == bits else w.op(f"bitcast {bits} {old} to {reg(type)}")
+
+
+def _plain(w: Writer, op: str, type: ScalarType, address: str, args: list[str]) -> str:
+    """An atomic operation on an element that no other worker reaches; the old element."""
+    align = f"align {type.size}"
+    if op == "store":
+        w.do(f"store {reg(type)} {args[0]}, ptr {address}, {align}")
+        return zero(type)
+    old = w.op(f"load {reg(type)}, ptr {address}, {align}")
+    match op:
+        case "load":
+            return old
+        case "exchange":
+            new = args[0]
+        case "compare_exchange":
+            bits = f"i{8 * type.size}"
+            a, b = (v if reg(type) == bits else w.op(f"bitcast {reg(type)} {v} to {bits}") for v in (old, args[0]))
+            new = w.select(w.op(f"icmp eq {bits} {a}, {b}"), reg(type), args[1], old)
+        case _:
+            new = (FLOATS if type.is_float else INTS)[op](w, type, [old, args[0]])
+    w.do(f"store {reg(type)} {new}, ptr {address}, {align}")
+    return old
 
 
 def _exchange_loop(w: Writer, op: str, type: ScalarType, address: str, arg: str) -> str:

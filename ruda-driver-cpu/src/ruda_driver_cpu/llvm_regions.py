@@ -11,13 +11,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from ruda.ir import Atomic, Block, Expr, Kernel, Load, Local, Store, walk
+from ruda.ir import Atomic, Block, Expr, Fence, Kernel, Load, Local, Store, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
     BlockFor,
     BlockIf,
     BlockLoop,
+    Least,
     Once,
     Region,
     ThreadLoop,
@@ -54,6 +55,8 @@ class Regions:
                     self.threads(region)
                 case Once():
                     self.statements.block(region.body)
+                case Least():
+                    self.statements.scope.define(region.value, self.least(region.local))
                 case BlockIf():
                     self.branch(region)
                 case BlockFor():
@@ -110,6 +113,18 @@ class Regions:
             w.do(f"store i8 {w.op(f'or i8 {so_far}, {byte}')}, ptr {found}")
         return w.op(f"icmp ne i8 {w.op(f'load i8, ptr {found}')}, 0")
 
+    def least(self, local: Local) -> str:
+        """The least of the block's slots of ``local``."""
+        w, place, type = self.statements.scope.writer, self.context[local], reg(local.type)
+        found = w.slot(type)
+        w.do(f"store {type} -1, ptr {found}")
+        with w.repeat(self.kernel.threads, hint="least") as thread:
+            here = w.op(f"load {type}, ptr {w.op(f'getelementptr inbounds {type}, ptr {place.address}, i64 {thread}')}")
+            so_far = w.op(f"load {type}, ptr {found}")
+            less = w.call(f"llvm.umin.{type}", type, (type, so_far), (type, here))
+            w.do(f"store {type} {less}, ptr {found}")
+        return w.op(f"load {type}, ptr {found}")
+
     def threads(self, region: ThreadLoop) -> None:
         """The loop over threads, twice where most blocks need no guards."""
         scope = self.statements.scope
@@ -159,7 +174,7 @@ class Regions:
                 linear = self.flatten(linear, here, size)
                 self.global_index(axis, here, size)
             self.body(region, linear, group)
-            if innermost and any(is_long(s) for s in walk(region.body)):
+            if innermost and any(is_long(s, self.statements.functions) for s in walk(region.body)):
                 self.statements.poll()
 
     def loop_meta(self, group: str, *, whole: bool) -> str:
@@ -223,7 +238,7 @@ def is_ordered(body: Block) -> bool:
     """
     seen: list[Load | Store] = []
     for statement in walk(body):
-        if isinstance(statement, Atomic):
+        if isinstance(statement, Atomic | Fence):
             return True
         if isinstance(statement, Load | Store):
             between = _since_twin(seen, statement)

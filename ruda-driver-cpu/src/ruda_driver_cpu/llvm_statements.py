@@ -15,6 +15,7 @@ from ruda.ir import (
     Continue,
     Declare,
     DeclareArray,
+    Fence,
     For,
     Function,
     If,
@@ -26,15 +27,13 @@ from ruda.ir import (
     Store,
     walk,
 )
+from ruda.passes.lockstep import unrolls
 from ruda.passes.regions import BlockFor
 from ruda.types import bool_
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_memory import Access
 from ruda_driver_cpu.llvm_scope import Scope, array_bytes
 from ruda_driver_cpu.llvm_writer import mem, reg, zero
-
-#: A For whose rounds times statements are at most this is unrolled, so that the loop over threads around it vectorises.
-UNROLL = 512
 
 #: A For of more statements than LONG is worth a look at the cancel flag after it; one of more rounds than ENDLESS, in
 #: it. An innermost loop with a run-time count has no look inside, so that LLVM can vectorise it.
@@ -88,6 +87,8 @@ class Statements:
                 self.access.store(s)
             case Atomic():
                 self.access.atomic(s)
+            case Fence():
+                w.do("fence " + ("acq_rel" if s.scope == "device" else 'syncscope("singlethread") acq_rel'))
             case Call():
                 self.call(s)
             case If():
@@ -137,9 +138,9 @@ class Statements:
         w.jump(loop.latch)
         w.place(loop.latch)
         endless = isinstance(s.count, Const) and int(s.count.value) > ENDLESS
-        if endless or any(is_long(n) for n in walk(s.body)):
+        if endless or any(is_long(n, self.functions) for n in walk(s.body)):
             self.poll()
-        loop.close(", !llvm.loop " + w.module.meta(_UNROLLED) if _unrolls(s) else "")
+        loop.close(", !llvm.loop " + w.module.meta(_UNROLLED) if unrolls(s) else "")
 
     def loop(self, s: Loop) -> None:
         w = self.scope.writer
@@ -225,17 +226,12 @@ class CountedLoop:
 _UNROLLED = 'distinct !{{self}, !{!"llvm.loop.unroll.full"}}'
 
 
-def _unrolls(s: For) -> bool:
-    """Whether ``s`` is short enough to be unrolled, and has no loop in it."""
-    if not isinstance(s.count, Const) or any(isinstance(n, For | Loop) for n in walk(s.body)):
-        return False
-    return int(s.count.value) * sum(1 for _ in walk(s.body)) <= UNROLL
-
-
-def is_long(s: Statement) -> bool:
-    """Whether ``s`` is a loop that may take long, or a call, which may hold one: what is around it can be cancelled."""
+def is_long(s: Statement, functions: dict[str, Function]) -> bool:
+    """Whether ``s`` is a loop that may take long, or a call of a function with one: what is around can be cancelled."""
+    if isinstance(s, Call):
+        return any(is_long(n, functions) for n in walk(functions[s.function].body))
     if not isinstance(s, For) or not isinstance(s.count, Const):
-        return isinstance(s, For | Loop | Call)
+        return isinstance(s, For | Loop)
     return int(s.count.value) * sum(1 for _ in walk(s.body)) > LONG
 
 

@@ -15,7 +15,7 @@ _FLOATS = {f16: "half", f32: "float", f64: "double", bf16: "i16"}
 
 
 def reg(type: ScalarType) -> str:
-    """The LLVM type of a value. bf16 is held as its bits: its arithmetic is f32's, rounded here."""
+    """The LLVM type of a value. bf16 and the 8-bit floats are held as their bits: arithmetic is f32's, rounded here."""
     return "i1" if type == bool_ else _FLOATS.get(type, f"i{type.bits}")
 
 
@@ -37,7 +37,7 @@ def constant(c: Const) -> str:
         # LLVM writes a float as the double it converts to exactly.
         return f"0x{struct.pack('>d', c.value).hex().upper()}"
     if c.type.is_float:
-        bits = int(np.asarray(c.value, c.type.dtype).view(np.uint16))
+        bits = int(np.asarray(c.value, c.type.dtype).view(f"u{c.type.size}"))
         return f"0xH{bits:04X}" if c.type == f16 else str(bits)
     return str(c.value)
 
@@ -51,21 +51,30 @@ class Module:
     """What the functions of one module share.
 
     Attributes:
-        fastmath: the fast-math flags of the kernel's float operations, with a trailing space, or "".
+        fastmath: the fast-math flags of float operations that are written now, with a trailing space, or "".
             Never nnan and ninf: they would turn a NaN into a value that may take any branch.
         hardware_fma: whether the target has a fused multiply-add; otherwise libm's is called.
+        declarations, constants, metadata: text of the module beside its functions.
     """
 
-    def __init__(self, *, fastmath: bool, hardware_fma: bool) -> None:
-        self.fastmath = "reassoc nsz arcp contract afn " if fastmath else ""
+    def __init__(self, *, hardware_fma: bool) -> None:
+        self.fastmath = ""
         self.hardware_fma = hardware_fma
         self.declarations: dict[str, str] = {}
+        self.constants: list[str] = []
         self.metadata: list[str] = []
 
     def declare(self, name: str, result: str, *params: str) -> str:
         """Declare a function that depends on its arguments alone; its name."""
         attributes = "" if name.startswith("llvm.") else " #1"
         self.declarations[name] = f"declare {result} @{name}({', '.join(params)}){attributes}"
+        return name
+
+    def constant(self, data: bytes) -> str:
+        """Bytes that are part of the module, aligned for any type; their address."""
+        name = f"@table.{len(self.constants)}"
+        text = "".join(f"\\{byte:02X}" for byte in data)
+        self.constants.append(f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{text}", align 64')
         return name
 
     def meta(self, text: str) -> str:

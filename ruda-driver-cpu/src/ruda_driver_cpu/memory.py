@@ -32,6 +32,11 @@ def aligned(nbytes: int) -> Bytes:
     return raw[start : start + nbytes]
 
 
+def foreign(pointer: int, nbytes: int) -> Bytes:
+    """The bytes of this process at ``pointer``, which somebody else keeps."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
+
+
 def address(array: npt.NDArray[Any]) -> int:
     """Where the first byte of ``array`` is."""
     return int(array.__array_interface__["data"][0])

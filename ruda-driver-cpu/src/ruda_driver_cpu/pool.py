@@ -3,7 +3,7 @@
 A launch is handed to as many workers as pay off. These call the kernel's entry,
 which takes chunks of blocks from a counter in native code until none is left;
 ctypes releases the GIL meanwhile. The caller takes part where the launch is
-known to end soon, and hands it to helpers by ``handoff``. Else it waits on a
+known to end soon, and shares it with helpers by ``handoff``. Else it waits on a
 lock, so that Ctrl-C reaches it: it then sets the launch's cancel flag and waits
 for the workers, which look at the flag between chunks and in loops.
 """
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from ruda_driver_cpu.handoff import Handoff, Job
+from ruda_driver_cpu.handoff_native import MOST
 
 #: Seconds between looks at pending signals where a lock's wait cannot be interrupted.
 _SLICE = 0.1
@@ -120,30 +121,27 @@ class Pool:
             raise
         launch.wait()
 
-    def share(self, job: Job, work: Callable[[], None], cancel: Callable[[], None]) -> None:
+    def share(self, job: Job) -> bool:
         """Run a launch that ends soon in this thread and in helpers that wait or wake in time.
 
-        Args:
-            job: what a helper runs.
-            work: the same, for this thread.
-            cancel: makes all of them return soon.
+        Returns:
+            Whether it ran; not where another thread is sharing its launch, and the helpers are busy with that.
         """
-        if not job.scratch or not self._handing.acquire(blocking=False):
-            work()  # no helper is wanted, or another thread is sharing its launch and they are busy with that
-            return
+        if not self._handing.acquire(blocking=False):
+            return False
         try:
-            self._start()
-            asleep = len(job.scratch) - self._handoff.post(job)
-            for _ in range(asleep):
-                self._queue.put(self._handoff)
             try:
-                work()
+                self._start()
+                for _ in range(job.helpers - self._handoff.post(job)):
+                    self._queue.put(self._handoff)
+                self._handoff.run()
             finally:
-                self._finish(cancel)
+                self._finish()
         finally:
             self._handing.release()
+        return True
 
-    def _finish(self, cancel: Callable[[], None]) -> None:
+    def _finish(self) -> None:
         """Wait for the helpers, through any number of signals: they use memory of the launch."""
         interrupt: BaseException | None = None
         while True:
@@ -153,7 +151,7 @@ class Pool:
                 time.sleep(_NAP)
             except BaseException as error:
                 interrupt = error
-                cancel()
+                self._handoff.cancel()
         if interrupt is not None:
             raise interrupt
 
@@ -172,18 +170,19 @@ class Pool:
             if self._started:
                 return
             for number in range(self.threads):
-                arguments = self._queue, self._handoff
+                arguments = self._queue, self._handoff, number
                 threading.Thread(target=_work, args=arguments, name=f"ruda-cpu-{number}", daemon=True).start()
             self._started = True
 
 
-def _work(queue: SimpleQueue[Launch | Handoff | None], handoff: Handoff) -> None:
+def _work(queue: SimpleQueue[Launch | Handoff | None], handoff: Handoff, number: int) -> None:
+    section = min(number + 1, MOST)
     while (item := queue.get()) is not None:
         if isinstance(item, Launch):
             item.join()
         del item  # keep nothing of it while waiting
         if queue.empty():
-            handoff.wait()
+            section = handoff.wait(section)
 
 
 def _acquire(lock: threading.Lock) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ruda.contract import CompiledKernel
 from ruda.errors import CompilationError
 from ruda_driver_cpu import libm, targets
-from ruda_driver_cpu.llvm_entry import CANCEL, CHUNK, CONTROL_BYTES
+from ruda_driver_cpu.llvm_entry import CANCEL, CHUNK, CONTROL_BYTES, LIMIT
 from ruda_driver_cpu.memory import Bytes, address, aligned
 
 _ARGUMENTS = (ctypes.c_char_p, *(ctypes.c_int64,) * 3, ctypes.c_void_p, ctypes.c_void_p)
@@ -75,12 +75,13 @@ class Program:
 
 
 class Control:
-    """The control record of one launch."""
+    """The control record of one launch: blocks 0 to ``limit``, ``chunk`` at a time."""
 
-    def __init__(self, chunk: int) -> None:
+    def __init__(self, chunk: int, limit: int) -> None:
         self._words = aligned(CONTROL_BYTES).view(np.int64)
         self._words[:] = 0
         self._words[CHUNK // 8] = chunk
+        self._words[LIMIT // 8] = limit
         self.address = address(self._words)
 
     def cancel(self) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ruda.contract import Allocation, Binding, CompiledKernel, MemoryInfo, Server
+from ruda.contract import Allocation, Binding, CompiledKernel, ExternalMemory, MemoryInfo, Server
 from ruda.errors import DeviceFault, TooManyResources
 from ruda.target import Dim3
 from ruda_driver_cpu import ranges, targets
 from ruda_driver_cpu.events import Timeline
-from ruda_driver_cpu.handoff import MOST, Job
-from ruda_driver_cpu.memory import address, aligned, memory_info
+from ruda_driver_cpu.handoff import Job
+from ruda_driver_cpu.handoff_native import MOST
+from ruda_driver_cpu.memory import address, aligned, foreign, memory_info
 from ruda_driver_cpu.pool import Launch, Pool
 from ruda_driver_cpu.program import Control, Program
 
@@ -34,7 +34,7 @@ _CHUNKS = 16
 _MOST_BLOCKS = ranges.MOST // targets.LIMITS.max_threads
 
 
-class CpuServer(Server):
+class CpuServer(Server, ExternalMemory):
     """One process's use of the CPU.
 
     A launch completes before it returns: streams and events are always
@@ -45,7 +45,7 @@ class CpuServer(Server):
         self._pool = Pool(threads)
         self._timeline = Timeline()
         self._streams = self._timeline.streams
-        self._alone = Control(chunk=0)
+        self._alone = Control(chunk=0, limit=0)
         self._alone_address = self._alone.address
 
     # --- memory ---
@@ -73,6 +73,19 @@ class CpuServer(Server):
 
     def memory_info(self) -> MemoryInfo:
         return memory_info()
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def adopt(self, pointer: int, nbytes: int) -> Allocation:
+        return Allocation(foreign(pointer, nbytes), pointer, nbytes)
+
+    def forget(self, allocation: Allocation) -> None:
+        """Nothing to do: nothing is kept of it."""
+
+    def pointer(self, allocation: Allocation) -> int:
+        return allocation.address
 
     # --- kernels ---
     def load(self, compiled: CompiledKernel) -> Program:
@@ -102,23 +115,28 @@ class CpuServer(Server):
         soon = program.bounded and total * program.cost <= _SOON
         chunk = total // (threads * _CHUNKS)
         chunk = max(1, chunk if soon else min(chunk, _PATIENCE // program.cost))
-        control = Control(chunk)
         workers = min(threads, -(-total // chunk))
         if program.bounded:
             workers = min(workers, 1 + total * program.cost // _SHARE)
+        if soon:
+            self._share(program, grid, total, chunk, min(workers - 1, MOST), packed)
+            return
+        control = Control(chunk, total)
 
         def work() -> None:
             scratch = program.take()
             program.run(packed, *grid, control.address, address(scratch))
             program.put(scratch)
 
-        if not soon:
-            self._pool.run(Launch(work, control.cancel), workers)
-            return
-        scratch = [program.take() for _ in range(min(workers - 1, MOST))]
-        block = ctypes.cast(ctypes.c_char_p(packed), ctypes.c_void_p).value or 0
-        job = Job(program.entry, block, grid, control.address, [address(s) for s in scratch])
-        self._pool.share(job, work, control.cancel)
+        self._pool.run(Launch(work, control.cancel), workers)
+
+    def _share(self, program: Program, grid: Dim3, total: int, chunk: int, helpers: int, packed: bytes) -> None:
+        """Run a launch that ends soon, with ``helpers`` where they are free."""
+        scratch = [program.take() for _ in range(1 + helpers)] if program.scratch else []
+        addresses = [address(s) for s in scratch]
+        job = Job(program.entry, packed, grid, total, chunk, helpers, addresses)
+        if not helpers or not self._pool.share(job):
+            program.run(packed, *grid, self._alone_address, addresses[0] if scratch else None)
         for piece in scratch:
             program.put(piece)
 

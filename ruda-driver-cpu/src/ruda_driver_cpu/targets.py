@@ -116,8 +116,11 @@ def target(name: str) -> Target:
                 if t in a.accepts and t in types
             }
         ),
-        features=frozenset(["block_progress", "device_fence", "fork"]),
-        native_ops=frozenset((op.name, t.name) for op in OPS.values() if op.ulp for t in types if t in op.accepts),
+        # Core's emulation of subgroups knows who is there, by the masks of passes.split.
+        features=frozenset(["block_progress", "device_fence", "fork", "subgroup_divergent"]),
+        subgroup_sizes=(1, 4, 8, 16, 32, 64),
+        # The others are vector instructions of core's library, where the C library has calls, a thread each.
+        native_ops=frozenset(("rsqrt", t.name) for t in types if t in OPS["rsqrt"].accepts),
         fingerprint=hashlib.sha256(facts.encode()).hexdigest(),
     )
 

@@ -1,5 +1,54 @@
 target triple = "x86_64-unknown-linux-gnu"
 
+define internal { float } @fn.2e..24.exp_f32(float %p0, ptr %cancel) #2 {
+entry:
+  %s14 = alloca float
+  %v1 = fcmp ogt float %p0, 0x405A400000000000
+  %v2 = select i1 %v1, float 0x405A400000000000, float %p0
+  %v3 = fcmp olt float %v2, 0xC05A400000000000
+  %v4 = select i1 %v3, float 0xC05A400000000000, float %v2
+  %v5 = call float @llvm.fma.f32(float %v4, float 0x3FF7154760000000, float 0x4168000000000000)
+  %v6 = fsub float %v5, 0x4168000000000000
+  %v7 = fneg float %v6
+  %v8 = fneg float %v6
+  %v9 = call float @llvm.fma.f32(float %v8, float 0x3FE62E4000000000, float %v4)
+  %v10 = call float @llvm.fma.f32(float %v7, float 0x3EB7F7D1C0000000, float %v9)
+  %v11 = bitcast float %v5 to i32
+  %v12 = sub i32 %v11, 1262485504
+  %v13 = call float @llvm.fma.f32(float %v10, float 0x3F56D997E0000000, float 0x3F81227F40000000)
+  store float %v13, ptr %s14
+  %v15 = load float, ptr %s14
+  %v16 = call float @llvm.fma.f32(float %v15, float %v10, float 0x3FA5554860000000)
+  store float %v16, ptr %s14
+  %v17 = load float, ptr %s14
+  %v18 = call float @llvm.fma.f32(float %v17, float %v10, float 0x3FC5554B00000000)
+  store float %v18, ptr %s14
+  %v19 = load float, ptr %s14
+  %v20 = call float @llvm.fma.f32(float %v19, float %v10, float 0x3FE0000000000000)
+  store float %v20, ptr %s14
+  %v21 = fmul float %v10, %v10
+  %v22 = load float, ptr %s14
+  %v23 = call float @llvm.fma.f32(float %v21, float %v22, float %v10)
+  %v24 = fadd float %v23, 0x3FF0000000000000
+  %v25 = and i32 1, 31
+  %v26 = ashr i32 %v12, %v25
+  %v27 = sub i32 %v12, %v26
+  %v28 = add i32 %v26, 127
+  %v29 = and i32 23, 31
+  %v30 = shl i32 %v28, %v29
+  %v31 = bitcast i32 %v30 to float
+  %v32 = fmul float %v24, %v31
+  %v33 = add i32 %v27, 127
+  %v34 = and i32 23, 31
+  %v35 = shl i32 %v33, %v34
+  %v36 = bitcast i32 %v35 to float
+  %v37 = fmul float %v32, %v36
+  %v38 = insertvalue { float } zeroinitializer, float %v37, 0
+  ret { float } %v38
+cancelled:
+  ret { float } zeroinitializer
+}
+
 define void @ruda_k(ptr noalias readonly %packed, i64 %gx, i64 %gy, i64 %gz, ptr %control, ptr noalias %scratch) #0 {
 entry:
   %s1 = alloca i64
@@ -7,16 +56,16 @@ entry:
   %s3 = alloca i64
   %s4 = alloca i64
   %s5 = alloca i64
-  %s61 = alloca i32
-  %s68 = alloca float
-  %s82 = alloca i32
-  %s105 = alloca i32
-  %s106 = alloca i32
-  %s122 = alloca i32
-  %s141 = alloca i32
-  %s165 = alloca i32
-  %s208 = alloca i32
-  %s227 = alloca i32
+  %s63 = alloca i32
+  %s70 = alloca float
+  %s84 = alloca i32
+  %s107 = alloca i32
+  %s108 = alloca i32
+  %s124 = alloca i32
+  %s143 = alloca i32
+  %s167 = alloca i32
+  %s211 = alloca i32
+  %s230 = alloca i32
   %v6 = getelementptr inbounds i8, ptr %packed, i64 0
   %v7 = load ptr, ptr %v6, align 1
   %v8 = getelementptr inbounds i8, ptr %packed, i64 8
@@ -35,336 +84,339 @@ entry:
   %v21 = getelementptr inbounds i8, ptr %control, i64 8
   %v22 = getelementptr inbounds i8, ptr %control, i64 0
   %v23 = load i64, ptr %v22, align 8
-  %v24 = getelementptr inbounds i8, ptr %control, i64 64
-  %v25 = icmp eq i64 %v23, 0
-  br i1 %v25, label %range, label %take
+  %v24 = getelementptr inbounds i8, ptr %control, i64 16
+  %v25 = load i64, ptr %v24, align 8
+  %v26 = getelementptr inbounds i8, ptr %control, i64 64
+  %v27 = icmp eq i64 %v23, 0
+  br i1 %v27, label %range, label %take
 take:
-  %v26 = load atomic i32, ptr %v21 monotonic, align 4
-  %v27 = icmp eq i32 %v26, 0
-  br i1 %v27, label %more, label %exit
+  %v28 = load atomic i32, ptr %v21 monotonic, align 4
+  %v29 = icmp eq i32 %v28, 0
+  br i1 %v29, label %more, label %exit
 more:
-  %v28 = atomicrmw add ptr %v24, i64 %v23 monotonic, align 8
-  %v29 = add i64 %v28, %v23
-  %v30 = call i64 @llvm.umin.i64(i64 %v29, i64 %v17)
-  %v31 = icmp ult i64 %v28, %v17
-  br i1 %v31, label %range, label %exit
+  %v30 = atomicrmw add ptr %v26, i64 %v23 monotonic, align 8
+  %v31 = add i64 %v30, %v23
+  %v32 = call i64 @llvm.umin.i64(i64 %v31, i64 %v25)
+  %v33 = icmp ult i64 %v30, %v25
+  br i1 %v33, label %range, label %exit
 range:
-  %v32 = phi i64 [ 0, %entry ], [ %v28, %more ]
-  %v33 = phi i64 [ %v17, %entry ], [ %v30, %more ]
-  %v34 = udiv i64 %v32, %gx
-  %v35 = urem i64 %v32, %gx
-  %v36 = urem i64 %v34, %gy
-  %v37 = udiv i64 %v34, %gy
-  store i64 %v32, ptr %s2
-  store i64 %v35, ptr %s3
-  store i64 %v36, ptr %s4
-  store i64 %v37, ptr %s5
+  %v34 = phi i64 [ 0, %entry ], [ %v30, %more ]
+  %v35 = phi i64 [ %v17, %entry ], [ %v32, %more ]
+  %v36 = udiv i64 %v34, %gx
+  %v37 = urem i64 %v34, %gx
+  %v38 = urem i64 %v36, %gy
+  %v39 = udiv i64 %v36, %gy
+  store i64 %v34, ptr %s2
+  store i64 %v37, ptr %s3
+  store i64 %v38, ptr %s4
+  store i64 %v39, ptr %s5
   br label %block
 block:
-  %v38 = load i64, ptr %s3
-  %v39 = trunc i64 %v38 to i32
-  %v40 = load i64, ptr %s4
+  %v40 = load i64, ptr %s3
   %v41 = trunc i64 %v40 to i32
-  %v42 = load i64, ptr %s5
+  %v42 = load i64, ptr %s4
   %v43 = trunc i64 %v42 to i32
-  %v44 = sext i32 %v39 to i64
-  %v45 = mul nuw nsw i64 %v44, 32
-  %v46 = add nuw nsw i64 %v45, 32
-  %v47 = sub nuw nsw i64 %v46, 1
-  %v48 = trunc i64 %v9 to i32
-  %v49 = zext i32 %v48 to i64
-  %v50 = icmp slt i64 %v47, %v49
-  %v51 = and i1 true, %v50
-  br i1 %v51, label %inside52, label %edge53
-inside52:
-  %v55 = mul nuw nsw i32 %v43, 1
-  %v56 = add nuw nsw i32 %v55, 0
-  %v57 = mul nuw nsw i32 %v41, 1
+  %v44 = load i64, ptr %s5
+  %v45 = trunc i64 %v44 to i32
+  %v46 = sext i32 %v41 to i64
+  %v47 = mul nuw nsw i64 %v46, 32
+  %v48 = add nuw nsw i64 %v47, 32
+  %v49 = sub nuw nsw i64 %v48, 1
+  %v50 = trunc i64 %v9 to i32
+  %v51 = zext i32 %v50 to i64
+  %v52 = icmp slt i64 %v49, %v51
+  %v53 = and i1 true, %v52
+  br i1 %v53, label %inside54, label %edge55
+inside54:
+  %v57 = mul nuw nsw i32 %v45, 1
   %v58 = add nuw nsw i32 %v57, 0
-  store i32 0, ptr %s61
-  br label %threads.x59
-threads.x59:
-  %v62 = load i32, ptr %s61
-  %v63 = zext nneg i32 %v62 to i64
-  %v64 = mul nuw nsw i32 %v39, 32
-  %v65 = add nuw nsw i32 %v64, %v62
-  %v66 = getelementptr inbounds float, ptr %v15, i64 %v63
-  %v67 = load float, ptr %v66, align 4, !llvm.access.group !0
-  store float %v67, ptr %s68
-  store float 0x0000000000000000, ptr %s68
-  %v70 = sext i32 %v65 to i64
-  %v71 = getelementptr inbounds float, ptr %v7, i64 %v70
-  %v72 = load float, ptr %v71, align 4, !llvm.access.group !0
-  store float %v72, ptr %s68
-  br label %end69
-end69:
-  %v73 = load float, ptr %s68
-  store float %v73, ptr %v66, align 4, !llvm.access.group !0
-  %v74 = add nuw nsw i32 %v62, 1
-  store i32 %v74, ptr %s61
-  %v75 = icmp ult i32 %v74, 32
-  br i1 %v75, label %threads.x59, label %after60, !llvm.loop !3
-after60:
-  br label %both54
-edge53:
-  %v76 = mul nuw nsw i32 %v43, 1
-  %v77 = add nuw nsw i32 %v76, 0
-  %v78 = mul nuw nsw i32 %v41, 1
+  %v59 = mul nuw nsw i32 %v43, 1
+  %v60 = add nuw nsw i32 %v59, 0
+  store i32 0, ptr %s63
+  br label %threads.x61
+threads.x61:
+  %v64 = load i32, ptr %s63
+  %v65 = zext nneg i32 %v64 to i64
+  %v66 = mul nuw nsw i32 %v41, 32
+  %v67 = add nuw nsw i32 %v66, %v64
+  %v68 = getelementptr inbounds float, ptr %v15, i64 %v65
+  %v69 = load float, ptr %v68, align 4, !llvm.access.group !0
+  store float %v69, ptr %s70
+  store float 0x0000000000000000, ptr %s70
+  %v72 = sext i32 %v67 to i64
+  %v73 = getelementptr inbounds float, ptr %v7, i64 %v72
+  %v74 = load float, ptr %v73, align 4, !llvm.access.group !0
+  store float %v74, ptr %s70
+  br label %end71
+end71:
+  %v75 = load float, ptr %s70
+  store float %v75, ptr %v68, align 4, !llvm.access.group !0
+  %v76 = add nuw nsw i32 %v64, 1
+  store i32 %v76, ptr %s63
+  %v77 = icmp ult i32 %v76, 32
+  br i1 %v77, label %threads.x61, label %after62, !llvm.loop !3
+after62:
+  br label %both56
+edge55:
+  %v78 = mul nuw nsw i32 %v45, 1
   %v79 = add nuw nsw i32 %v78, 0
-  store i32 0, ptr %s82
-  br label %threads.x80
-threads.x80:
-  %v83 = load i32, ptr %s82
-  %v84 = zext nneg i32 %v83 to i64
-  %v85 = mul nuw nsw i32 %v39, 32
-  %v86 = add nuw nsw i32 %v85, %v83
-  %v87 = getelementptr inbounds float, ptr %v15, i64 %v84
-  %v88 = load float, ptr %v87, align 4, !llvm.access.group !4
-  store float %v88, ptr %s68
-  store float 0x0000000000000000, ptr %s68
-  %v90 = trunc i64 %v9 to i32
-  %v91 = icmp ult i32 %v86, %v90
-  br i1 %v91, label %in92, label %out93
-in92:
-  %v94 = sext i32 %v86 to i64
-  %v95 = getelementptr inbounds float, ptr %v7, i64 %v94
-  %v96 = load float, ptr %v95, align 4, !llvm.access.group !4
-  br label %out93
-out93:
-  %v97 = phi float [ %v96, %in92 ], [ 0x0000000000000000, %threads.x80 ]
-  store float %v97, ptr %s68
-  br label %end89
-end89:
-  %v98 = load float, ptr %s68
-  store float %v98, ptr %v87, align 4, !llvm.access.group !4
-  %v99 = add nuw nsw i32 %v83, 1
-  store i32 %v99, ptr %s82
-  %v100 = icmp ult i32 %v99, 32
-  br i1 %v100, label %threads.x80, label %after81, !llvm.loop !7
-after81:
-  br label %both54
-both54:
-  store i32 0, ptr %s105
-  store i32 0, ptr %s106
-  br label %for101
-for101:
-  %v107 = load i32, ptr %s105
-  %v108 = icmp ult i32 %v107, %v13
-  br i1 %v108, label %body102, label %endfor104
-body102:
-  %v109 = load i32, ptr %s106
-  %v110 = zext i32 32 to i64
-  %v111 = icmp slt i64 31, %v110
-  %v112 = and i1 true, %v111
-  br i1 %v112, label %inside113, label %edge114
-inside113:
-  %v116 = mul nuw nsw i32 %v43, 1
-  %v117 = add nuw nsw i32 %v116, 0
-  %v118 = mul nuw nsw i32 %v41, 1
+  %v80 = mul nuw nsw i32 %v43, 1
+  %v81 = add nuw nsw i32 %v80, 0
+  store i32 0, ptr %s84
+  br label %threads.x82
+threads.x82:
+  %v85 = load i32, ptr %s84
+  %v86 = zext nneg i32 %v85 to i64
+  %v87 = mul nuw nsw i32 %v41, 32
+  %v88 = add nuw nsw i32 %v87, %v85
+  %v89 = getelementptr inbounds float, ptr %v15, i64 %v86
+  %v90 = load float, ptr %v89, align 4, !llvm.access.group !4
+  store float %v90, ptr %s70
+  store float 0x0000000000000000, ptr %s70
+  %v92 = trunc i64 %v9 to i32
+  %v93 = icmp ult i32 %v88, %v92
+  br i1 %v93, label %in94, label %out95
+in94:
+  %v96 = sext i32 %v88 to i64
+  %v97 = getelementptr inbounds float, ptr %v7, i64 %v96
+  %v98 = load float, ptr %v97, align 4, !llvm.access.group !4
+  br label %out95
+out95:
+  %v99 = phi float [ %v98, %in94 ], [ 0x0000000000000000, %threads.x82 ]
+  store float %v99, ptr %s70
+  br label %end91
+end91:
+  %v100 = load float, ptr %s70
+  store float %v100, ptr %v89, align 4, !llvm.access.group !4
+  %v101 = add nuw nsw i32 %v85, 1
+  store i32 %v101, ptr %s84
+  %v102 = icmp ult i32 %v101, 32
+  br i1 %v102, label %threads.x82, label %after83, !llvm.loop !7
+after83:
+  br label %both56
+both56:
+  store i32 0, ptr %s107
+  store i32 0, ptr %s108
+  br label %for103
+for103:
+  %v109 = load i32, ptr %s107
+  %v110 = icmp ult i32 %v109, %v13
+  br i1 %v110, label %body104, label %endfor106
+body104:
+  %v111 = load i32, ptr %s108
+  %v112 = zext i32 32 to i64
+  %v113 = icmp slt i64 31, %v112
+  %v114 = and i1 true, %v113
+  br i1 %v114, label %inside115, label %edge116
+inside115:
+  %v118 = mul nuw nsw i32 %v45, 1
   %v119 = add nuw nsw i32 %v118, 0
-  store i32 0, ptr %s122
-  br label %threads.x120
-threads.x120:
-  %v123 = load i32, ptr %s122
-  %v124 = zext nneg i32 %v123 to i64
-  %v125 = mul nuw nsw i32 %v39, 32
-  %v126 = add nuw nsw i32 %v125, %v123
-  %v127 = getelementptr inbounds float, ptr %v15, i64 %v124
-  %v128 = load float, ptr %v127, align 4, !llvm.access.group !8
-  store float %v128, ptr %s68
-  %v130 = load float, ptr %s68
-  %v131 = sext i32 %v123 to i64
-  %v132 = getelementptr inbounds float, ptr %v14, i64 %v131
-  store float %v130, ptr %v132, align 4, !llvm.access.group !8
-  br label %end129
-end129:
-  %v133 = add nuw nsw i32 %v123, 1
-  store i32 %v133, ptr %s122
-  %v134 = icmp ult i32 %v133, 32
-  br i1 %v134, label %threads.x120, label %after121, !llvm.loop !11
-after121:
-  br label %both115
-edge114:
-  %v135 = mul nuw nsw i32 %v43, 1
-  %v136 = add nuw nsw i32 %v135, 0
-  %v137 = mul nuw nsw i32 %v41, 1
+  %v120 = mul nuw nsw i32 %v43, 1
+  %v121 = add nuw nsw i32 %v120, 0
+  store i32 0, ptr %s124
+  br label %threads.x122
+threads.x122:
+  %v125 = load i32, ptr %s124
+  %v126 = zext nneg i32 %v125 to i64
+  %v127 = mul nuw nsw i32 %v41, 32
+  %v128 = add nuw nsw i32 %v127, %v125
+  %v129 = getelementptr inbounds float, ptr %v15, i64 %v126
+  %v130 = load float, ptr %v129, align 4, !llvm.access.group !8
+  store float %v130, ptr %s70
+  %v132 = load float, ptr %s70
+  %v133 = sext i32 %v125 to i64
+  %v134 = getelementptr inbounds float, ptr %v14, i64 %v133
+  store float %v132, ptr %v134, align 4, !llvm.access.group !8
+  br label %end131
+end131:
+  %v135 = add nuw nsw i32 %v125, 1
+  store i32 %v135, ptr %s124
+  %v136 = icmp ult i32 %v135, 32
+  br i1 %v136, label %threads.x122, label %after123, !llvm.loop !11
+after123:
+  br label %both117
+edge116:
+  %v137 = mul nuw nsw i32 %v45, 1
   %v138 = add nuw nsw i32 %v137, 0
-  store i32 0, ptr %s141
-  br label %threads.x139
-threads.x139:
-  %v142 = load i32, ptr %s141
-  %v143 = zext nneg i32 %v142 to i64
-  %v144 = mul nuw nsw i32 %v39, 32
-  %v145 = add nuw nsw i32 %v144, %v142
-  %v146 = getelementptr inbounds float, ptr %v15, i64 %v143
-  %v147 = load float, ptr %v146, align 4, !llvm.access.group !12
-  store float %v147, ptr %s68
-  %v149 = load float, ptr %s68
-  %v150 = sext i32 %v142 to i64
-  %v151 = getelementptr inbounds float, ptr %v14, i64 %v150
-  store float %v149, ptr %v151, align 4, !llvm.access.group !12
-  br label %end148
-end148:
-  %v152 = add nuw nsw i32 %v142, 1
-  store i32 %v152, ptr %s141
-  %v153 = icmp ult i32 %v152, 32
-  br i1 %v153, label %threads.x139, label %after140, !llvm.loop !15
-after140:
-  br label %both115
-both115:
-  %v154 = sext i32 1 to i64
-  %v155 = add i64 0, %v154
-  %v156 = add i64 31, %v154
-  %v157 = sext i32 31 to i64
-  %v158 = zext i32 32 to i64
-  %v159 = mul nuw nsw i32 %v43, 1
-  %v160 = add nuw nsw i32 %v159, 0
-  %v161 = mul nuw nsw i32 %v41, 1
+  %v139 = mul nuw nsw i32 %v43, 1
+  %v140 = add nuw nsw i32 %v139, 0
+  store i32 0, ptr %s143
+  br label %threads.x141
+threads.x141:
+  %v144 = load i32, ptr %s143
+  %v145 = zext nneg i32 %v144 to i64
+  %v146 = mul nuw nsw i32 %v41, 32
+  %v147 = add nuw nsw i32 %v146, %v144
+  %v148 = getelementptr inbounds float, ptr %v15, i64 %v145
+  %v149 = load float, ptr %v148, align 4, !llvm.access.group !12
+  store float %v149, ptr %s70
+  %v151 = load float, ptr %s70
+  %v152 = sext i32 %v144 to i64
+  %v153 = getelementptr inbounds float, ptr %v14, i64 %v152
+  store float %v151, ptr %v153, align 4, !llvm.access.group !12
+  br label %end150
+end150:
+  %v154 = add nuw nsw i32 %v144, 1
+  store i32 %v154, ptr %s143
+  %v155 = icmp ult i32 %v154, 32
+  br i1 %v155, label %threads.x141, label %after142, !llvm.loop !15
+after142:
+  br label %both117
+both117:
+  %v156 = sext i32 1 to i64
+  %v157 = add i64 0, %v156
+  %v158 = add i64 31, %v156
+  %v159 = sext i32 31 to i64
+  %v160 = zext i32 32 to i64
+  %v161 = mul nuw nsw i32 %v45, 1
   %v162 = add nuw nsw i32 %v161, 0
-  store i32 0, ptr %s165
-  br label %threads.x163
-threads.x163:
-  %v166 = load i32, ptr %s165
-  %v167 = zext nneg i32 %v166 to i64
-  %v168 = mul nuw nsw i32 %v39, 32
-  %v169 = add nuw nsw i32 %v168, %v166
-  %v170 = getelementptr inbounds float, ptr %v15, i64 %v167
-  %v171 = load float, ptr %v170, align 4, !llvm.access.group !16
-  store float %v171, ptr %s68
-  %v173 = add nsw i32 %v166, 1
-  %v174 = and i32 %v173, 31
-  %v175 = add nsw i32 %v166, 1
+  %v163 = mul nuw nsw i32 %v43, 1
+  %v164 = add nuw nsw i32 %v163, 0
+  store i32 0, ptr %s167
+  br label %threads.x165
+threads.x165:
+  %v168 = load i32, ptr %s167
+  %v169 = zext nneg i32 %v168 to i64
+  %v170 = mul nuw nsw i32 %v41, 32
+  %v171 = add nuw nsw i32 %v170, %v168
+  %v172 = getelementptr inbounds float, ptr %v15, i64 %v169
+  %v173 = load float, ptr %v172, align 4, !llvm.access.group !16
+  store float %v173, ptr %s70
+  %v175 = add nsw i32 %v168, 1
   %v176 = and i32 %v175, 31
-  %v177 = sext i32 %v176 to i64
-  %v178 = getelementptr inbounds float, ptr %v14, i64 %v177
-  %v179 = load float, ptr %v178, align 4, !llvm.access.group !16
-  %v180 = load float, ptr %s68
-  %v181 = call float @ruda_expf(float %v180)
-  %v182 = fadd float %v179, %v181
-  store float %v182, ptr %s68
-  br label %end172
-end172:
-  %v183 = load float, ptr %s68
-  store float %v183, ptr %v170, align 4, !llvm.access.group !16
-  %v184 = add nuw nsw i32 %v166, 1
-  store i32 %v184, ptr %s165
-  %v185 = icmp ult i32 %v184, 32
-  br i1 %v185, label %threads.x163, label %after164, !llvm.loop !19
-after164:
-  br label %next103
-next103:
-  %v187 = load atomic i32, ptr %v21 monotonic, align 4
-  %v188 = icmp eq i32 %v187, 0
-  br i1 %v188, label %go186, label %exit
-go186:
-  %v189 = add nuw i32 %v107, 1
-  store i32 %v189, ptr %s105
-  %v190 = add i32 %v109, 1
-  store i32 %v190, ptr %s106
-  br label %for101
-endfor104:
-  %v191 = sext i32 %v39 to i64
-  %v192 = mul nuw nsw i64 %v191, 32
-  %v193 = add nuw nsw i64 %v192, 32
-  %v194 = sub nuw nsw i64 %v193, 1
-  %v195 = trunc i64 %v9 to i32
-  %v196 = zext i32 %v195 to i64
-  %v197 = icmp slt i64 %v194, %v196
-  %v198 = and i1 true, %v197
-  br i1 %v198, label %inside199, label %edge200
-inside199:
-  %v202 = mul nuw nsw i32 %v43, 1
-  %v203 = add nuw nsw i32 %v202, 0
-  %v204 = mul nuw nsw i32 %v41, 1
-  %v205 = add nuw nsw i32 %v204, 0
-  store i32 0, ptr %s208
-  br label %threads.x206
-threads.x206:
-  %v209 = load i32, ptr %s208
-  %v210 = zext nneg i32 %v209 to i64
-  %v211 = mul nuw nsw i32 %v39, 32
-  %v212 = add nuw nsw i32 %v211, %v209
-  %v213 = getelementptr inbounds float, ptr %v15, i64 %v210
-  %v214 = load float, ptr %v213, align 4, !llvm.access.group !20
-  store float %v214, ptr %s68
-  %v216 = load float, ptr %s68
-  %v217 = sext i32 %v212 to i64
-  %v218 = getelementptr inbounds float, ptr %v7, i64 %v217
-  store float %v216, ptr %v218, align 4, !llvm.access.group !20
-  br label %end215
-end215:
-  %v219 = add nuw nsw i32 %v209, 1
-  store i32 %v219, ptr %s208
-  %v220 = icmp ult i32 %v219, 32
-  br i1 %v220, label %threads.x206, label %after207, !llvm.loop !23
-after207:
-  br label %both201
-edge200:
-  %v221 = mul nuw nsw i32 %v43, 1
-  %v222 = add nuw nsw i32 %v221, 0
-  %v223 = mul nuw nsw i32 %v41, 1
-  %v224 = add nuw nsw i32 %v223, 0
-  store i32 0, ptr %s227
-  br label %threads.x225
-threads.x225:
-  %v228 = load i32, ptr %s227
-  %v229 = zext nneg i32 %v228 to i64
-  %v230 = mul nuw nsw i32 %v39, 32
-  %v231 = add nuw nsw i32 %v230, %v228
-  %v232 = getelementptr inbounds float, ptr %v15, i64 %v229
-  %v233 = load float, ptr %v232, align 4, !llvm.access.group !24
-  store float %v233, ptr %s68
-  %v235 = trunc i64 %v9 to i32
-  %v236 = icmp ult i32 %v231, %v235
-  br i1 %v236, label %in237, label %out238
-in237:
-  %v239 = load float, ptr %s68
-  %v240 = sext i32 %v231 to i64
-  %v241 = getelementptr inbounds float, ptr %v7, i64 %v240
-  store float %v239, ptr %v241, align 4, !llvm.access.group !24
-  br label %out238
-out238:
-  br label %end234
-end234:
-  %v242 = add nuw nsw i32 %v228, 1
-  store i32 %v242, ptr %s227
-  %v243 = icmp ult i32 %v242, 32
-  br i1 %v243, label %threads.x225, label %after226, !llvm.loop !27
-after226:
-  br label %both201
-both201:
-  %v244 = load i64, ptr %s3
-  %v245 = add nuw nsw i64 %v244, 1
-  %v246 = load i64, ptr %s4
-  %v247 = add nuw nsw i64 %v246, 1
-  %v248 = load i64, ptr %s5
-  %v249 = add nuw nsw i64 %v248, 1
-  %v250 = icmp eq i64 %v245, %gx
-  %v251 = select i1 %v250, i64 0, i64 %v245
-  store i64 %v251, ptr %s3
-  br i1 %v250, label %row, label %following
+  %v177 = add nsw i32 %v168, 1
+  %v178 = and i32 %v177, 31
+  %v179 = sext i32 %v178 to i64
+  %v180 = getelementptr inbounds float, ptr %v14, i64 %v179
+  %v181 = load float, ptr %v180, align 4, !llvm.access.group !16
+  %v182 = load float, ptr %s70
+  %v183 = call { float } @fn.2e..24.exp_f32(float %v182, ptr %v21)
+  %v184 = extractvalue { float } %v183, 0
+  %v185 = fadd float %v181, %v184
+  store float %v185, ptr %s70
+  br label %end174
+end174:
+  %v186 = load float, ptr %s70
+  store float %v186, ptr %v172, align 4, !llvm.access.group !16
+  %v187 = add nuw nsw i32 %v168, 1
+  store i32 %v187, ptr %s167
+  %v188 = icmp ult i32 %v187, 32
+  br i1 %v188, label %threads.x165, label %after166, !llvm.loop !19
+after166:
+  br label %next105
+next105:
+  %v190 = load atomic i32, ptr %v21 monotonic, align 4
+  %v191 = icmp eq i32 %v190, 0
+  br i1 %v191, label %go189, label %exit
+go189:
+  %v192 = add nuw i32 %v109, 1
+  store i32 %v192, ptr %s107
+  %v193 = add i32 %v111, 1
+  store i32 %v193, ptr %s108
+  br label %for103
+endfor106:
+  %v194 = sext i32 %v41 to i64
+  %v195 = mul nuw nsw i64 %v194, 32
+  %v196 = add nuw nsw i64 %v195, 32
+  %v197 = sub nuw nsw i64 %v196, 1
+  %v198 = trunc i64 %v9 to i32
+  %v199 = zext i32 %v198 to i64
+  %v200 = icmp slt i64 %v197, %v199
+  %v201 = and i1 true, %v200
+  br i1 %v201, label %inside202, label %edge203
+inside202:
+  %v205 = mul nuw nsw i32 %v45, 1
+  %v206 = add nuw nsw i32 %v205, 0
+  %v207 = mul nuw nsw i32 %v43, 1
+  %v208 = add nuw nsw i32 %v207, 0
+  store i32 0, ptr %s211
+  br label %threads.x209
+threads.x209:
+  %v212 = load i32, ptr %s211
+  %v213 = zext nneg i32 %v212 to i64
+  %v214 = mul nuw nsw i32 %v41, 32
+  %v215 = add nuw nsw i32 %v214, %v212
+  %v216 = getelementptr inbounds float, ptr %v15, i64 %v213
+  %v217 = load float, ptr %v216, align 4, !llvm.access.group !20
+  store float %v217, ptr %s70
+  %v219 = load float, ptr %s70
+  %v220 = sext i32 %v215 to i64
+  %v221 = getelementptr inbounds float, ptr %v7, i64 %v220
+  store float %v219, ptr %v221, align 4, !llvm.access.group !20
+  br label %end218
+end218:
+  %v222 = add nuw nsw i32 %v212, 1
+  store i32 %v222, ptr %s211
+  %v223 = icmp ult i32 %v222, 32
+  br i1 %v223, label %threads.x209, label %after210, !llvm.loop !23
+after210:
+  br label %both204
+edge203:
+  %v224 = mul nuw nsw i32 %v45, 1
+  %v225 = add nuw nsw i32 %v224, 0
+  %v226 = mul nuw nsw i32 %v43, 1
+  %v227 = add nuw nsw i32 %v226, 0
+  store i32 0, ptr %s230
+  br label %threads.x228
+threads.x228:
+  %v231 = load i32, ptr %s230
+  %v232 = zext nneg i32 %v231 to i64
+  %v233 = mul nuw nsw i32 %v41, 32
+  %v234 = add nuw nsw i32 %v233, %v231
+  %v235 = getelementptr inbounds float, ptr %v15, i64 %v232
+  %v236 = load float, ptr %v235, align 4, !llvm.access.group !24
+  store float %v236, ptr %s70
+  %v238 = trunc i64 %v9 to i32
+  %v239 = icmp ult i32 %v234, %v238
+  br i1 %v239, label %in240, label %out241
+in240:
+  %v242 = load float, ptr %s70
+  %v243 = sext i32 %v234 to i64
+  %v244 = getelementptr inbounds float, ptr %v7, i64 %v243
+  store float %v242, ptr %v244, align 4, !llvm.access.group !24
+  br label %out241
+out241:
+  br label %end237
+end237:
+  %v245 = add nuw nsw i32 %v231, 1
+  store i32 %v245, ptr %s230
+  %v246 = icmp ult i32 %v245, 32
+  br i1 %v246, label %threads.x228, label %after229, !llvm.loop !27
+after229:
+  br label %both204
+both204:
+  %v247 = load i64, ptr %s3
+  %v248 = add nuw nsw i64 %v247, 1
+  %v249 = load i64, ptr %s4
+  %v250 = add nuw nsw i64 %v249, 1
+  %v251 = load i64, ptr %s5
+  %v252 = add nuw nsw i64 %v251, 1
+  %v253 = icmp eq i64 %v248, %gx
+  %v254 = select i1 %v253, i64 0, i64 %v248
+  store i64 %v254, ptr %s3
+  br i1 %v253, label %row, label %following
 row:
-  %v252 = icmp eq i64 %v247, %gy
-  %v253 = select i1 %v252, i64 0, i64 %v247
-  store i64 %v253, ptr %s4
-  br i1 %v252, label %plane, label %following
+  %v255 = icmp eq i64 %v250, %gy
+  %v256 = select i1 %v255, i64 0, i64 %v250
+  store i64 %v256, ptr %s4
+  br i1 %v255, label %plane, label %following
 plane:
-  store i64 %v249, ptr %s5
+  store i64 %v252, ptr %s5
   br label %following
 following:
-  %v254 = load i64, ptr %s2
-  %v255 = add nuw nsw i64 %v254, 1
-  store i64 %v255, ptr %s2
-  %v256 = icmp ult i64 %v255, %v33
-  br i1 %v256, label %block, label %done
+  %v257 = load i64, ptr %s2
+  %v258 = add nuw nsw i64 %v257, 1
+  store i64 %v258, ptr %s2
+  %v259 = icmp ult i64 %v258, %v35
+  br i1 %v259, label %block, label %done
 done:
-  br i1 %v25, label %exit, label %take
+  br i1 %v27, label %exit, label %take
 exit:
   ret void
 }
 
+declare float @llvm.fma.f32(float, float, float)
 declare i64 @llvm.umin.i64(i64, i64)
-declare float @ruda_expf(float) #1
 
 attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }
 attributes #1 = { nofree nosync nounwind willreturn memory(none) }

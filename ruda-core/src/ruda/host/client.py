@@ -375,6 +375,8 @@ class ComputeClient:
 
     def _present_streams(self) -> list[Stream]:
         with self._lock:
+            if len(self._live) == 1:  # the usual case; a weak dictionary is slow
+                return [self.stream0]
             return sorted(self._streams.values(), key=lambda s: s.id)
 
     def _drain(self) -> None:
