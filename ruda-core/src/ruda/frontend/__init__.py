@@ -8,7 +8,7 @@ its operands. Types of variables are a fixpoint over such passes
 """
 
 from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, ScalarAnnotation
-from ruda.frontend.build import ArraySpec, ConstSpec, ScalarSpec, Spec, build
+from ruda.frontend.build import ArraySpec, BundleSpec, ConstSpec, ScalarSpec, Spec, build
 from ruda.frontend.device import DeviceFunction, func
 from ruda.frontend.source import KernelSource, Parameter, identity_of, inputs_of
 
@@ -16,6 +16,7 @@ __all__ = [
     "Annotation",
     "ArrayAnnotation",
     "ArraySpec",
+    "BundleSpec",
     "ConstAnnotation",
     "ConstSpec",
     "DeviceFunction",

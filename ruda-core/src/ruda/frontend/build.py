@@ -11,7 +11,7 @@ from ruda.frontend import intrinsics, lookup, loops, reports, vectors
 from ruda.frontend.builder import Builder
 from ruda.frontend.declare import declare
 from ruda.frontend.source import KernelSource
-from ruda.frontend.values import Record, Type, Typed, Value, Vec, pack, static
+from ruda.frontend.values import Bundle, BundleType, Record, Type, Typed, Value, Vec, pack, static
 from ruda.frontend.variables import Variables
 from ruda.frontend.views import view_of
 from ruda.ir.nodes import Bounds
@@ -46,7 +46,15 @@ class ConstSpec:
     value: object
 
 
-Spec = ArraySpec | ScalarSpec | ConstSpec
+@dataclass(frozen=True)
+class BundleSpec:
+    """Arguments that are passed as one, a named tuple or dataclass called ``name``, field by field."""
+
+    name: str
+    fields: tuple[tuple[str, Spec], ...]
+
+
+Spec = ArraySpec | ScalarSpec | ConstSpec | BundleSpec
 
 
 def build(
@@ -136,6 +144,10 @@ def _parameter(name: str, spec: Spec) -> tuple[tuple[ir.Array | ir.Scalar, ...],
             return tuple(scalars), value
         case ConstSpec():
             return (), static(spec.value)
+        case BundleSpec():
+            made = [_parameter(f"{name}.{field}", part) for field, part in spec.fields]
+            type = BundleType(spec.name, tuple(field for field, _ in spec.fields))
+            return tuple(p for params, _ in made for p in params), Bundle(type, tuple(value for _, value in made))
 
 
 def _passed(name: str, type: ElementType, shape: tuple[int, ...], scalars: list[ir.Scalar]) -> Value:

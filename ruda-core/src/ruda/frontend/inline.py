@@ -16,7 +16,7 @@ from ruda.frontend.scope import RESULT, Scope
 from ruda.frontend.selection import as_type_of
 from ruda.frontend.source import KernelSource, Parameter
 from ruda.frontend.statements import gives_nothing, snapshot
-from ruda.frontend.values import NONE, Choice, Record, Static, Tuple, Typed, Value, Vec, describe, parts, static
+from ruda.frontend.values import NONE, Bundle, Choice, Record, Static, Tuple, Typed, Value, Vec, describe, parts, static
 from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _locals(value: Value) -> Iterator[ir.Local]:
     match value:
         case Typed(expr=expr) | Choice(cond=expr):
             yield from locals_in(expr)
-        case Tuple() | Vec() | Record() | Records():
+        case Tuple() | Vec() | Record() | Bundle() | Records():
             for item in value.fields if isinstance(value, Records) else (parts(value) or (0, ()))[1]:
                 yield from _locals(item)
         case View():

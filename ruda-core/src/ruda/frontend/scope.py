@@ -11,6 +11,7 @@ from ruda.errors import KernelNameError, KernelTypeError
 from ruda.frontend.names import Names
 from ruda.frontend.promote import convert, type_of
 from ruda.frontend.values import (
+    Bundle,
     Choice,
     Form,
     Lookup,
@@ -165,7 +166,7 @@ class Scope:
                     type = b.variables.join(b, variable, type, pos)
                 expr = b.let(convert(b, value, type.scalar, pos), name, pos)
                 return Typed(expr, type.index, frozenset([variable]) if type.weak else frozenset())
-            case Tuple() | Vec() | Record():
+            case Tuple() | Vec() | Record() | Bundle():
                 form, items = parts(value) or (0, ())
                 bound = (self._bind(b, f"{name}.{i}", item, pos, alone) for i, item in enumerate(items))
                 return assemble(form, tuple(bound))

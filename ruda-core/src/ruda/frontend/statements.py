@@ -19,6 +19,7 @@ from ruda.frontend.selection import as_type_of, load, store
 from ruda.frontend.subscripts import assign as assign_part
 from ruda.frontend.subscripts import once, place
 from ruda.frontend.values import (
+    Bundle,
     Choice,
     Record,
     Static,
@@ -135,7 +136,7 @@ def snapshot(b: Builder, value: Value, pos: ir.Pos) -> Value:
             return Typed(b.let(expr, "now", pos), value.index, value.weak_in)
         case Choice(cond=cond) if changes(cond):
             return Choice(b.let(cond, "now", pos), value.then, value.orelse)
-        case Tuple() | Vec() | Record():
+        case Tuple() | Vec() | Record() | Bundle():
             taken = parts(value)
             assert taken is not None
             return assemble(taken[0], tuple(snapshot(b, item, pos) for item in taken[1]))

@@ -14,7 +14,7 @@ from ruda.frontend.members import position, swizzle, value_attribute, with_attri
 from ruda.frontend.operators import index_expression, python
 from ruda.frontend.selection import extents, lane, load, select, size, store
 from ruda.frontend.tuples import item
-from ruda.frontend.values import Cut, Record, Static, Value, Vec, describe, pack, unpack
+from ruda.frontend.values import Bundle, Cut, Record, Static, Value, Vec, describe, pack, unpack
 from ruda.frontend.views import Records, View, first_view
 from ruda.types import VecType
 
@@ -94,11 +94,14 @@ def _attribute(b: Builder, node: ast.Attribute) -> Value:
             return value_attribute(b, vector, node.attr, pos)
         case View() | Records():
             return _array_attribute(b, base, node.attr, pos)
+        case Bundle() if node.attr in base.type.names:
+            return base.fields[base.type.names.index(node.attr)]
         case Vec() | Record():
             return value_attribute(b, base, node.attr, pos)
         case Static():
             return attribute_of(b, base.value, node.attr, node)
-    raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos)
+    hint = f"its fields are {', '.join(base.type.names)}" if isinstance(base, Bundle) else None
+    raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos, hint)
 
 
 def assign(b: Builder, target: ast.Subscript | ast.Attribute, value: Value, pos: ir.Pos) -> Value | None:

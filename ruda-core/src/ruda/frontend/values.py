@@ -125,6 +125,22 @@ class Record:
     fields: tuple[Value, ...]
 
 
+@dataclass(frozen=True)
+class BundleType:
+    """What a named tuple or dataclass of arguments is called, and its fields."""
+
+    name: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Arguments that were passed as one: arrays and numbers by name. Unlike a struct, it is not stored anywhere."""
+
+    type: BundleType
+    fields: tuple[Value, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Cut:
     """``start:stop:step`` in a subscript."""
@@ -159,10 +175,12 @@ class Text:
     args: tuple[ir.Expr, ...] = ()
 
 
-Value = Static | Typed | Choice | Lookup | Tuple | Vec | Record | View | Records | Cut | Range | Unrolled | Text
+Value = (
+    Static | Typed | Choice | Lookup | Tuple | Vec | Record | Bundle | View | Records | Cut | Range | Unrolled | Text
+)
 
 #: How a value made of others is made: a tuple's length, or the type of a vector or struct.
-Form = int | VecType | StructType
+Form = int | VecType | StructType | BundleType
 
 NONE = Static(None)
 
@@ -211,6 +229,8 @@ def parts(value: Value) -> tuple[Form, tuple[Value, ...]] | None:
             return value.type, value.lanes
         case Record():
             return value.type, value.fields
+        case Bundle():
+            return value.type, value.fields
     items = unpack(value)
     return None if items is None else (len(items), items)
 
@@ -222,6 +242,8 @@ def assemble(form: Form, items: tuple[Value, ...]) -> Value:
             return Vec(form, tuple(item for item in items if isinstance(item, Typed)))
         case StructType():
             return Record(form, items)
+        case BundleType():
+            return Bundle(form, items)
     return pack(items)
 
 
@@ -243,6 +265,8 @@ def describe(value: Value) -> str:
             return f"a tuple of {len(items)}"
         case Vec() | Record():
             return f"a {value.type}"
+        case Bundle():
+            return f"a {value.type.name}"
         case View() | Records():
             return value.what
         case Cut():

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from types import BuiltinFunctionType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
+from ruda.contract.arguments import SLOT
 from ruda.errors import ArgumentError, ArrayError
 from ruda.frontend import (
     ArrayAnnotation,
     ArraySpec,
+    BundleSpec,
     ConstAnnotation,
     ConstSpec,
     DeviceFunction,
@@ -21,14 +23,13 @@ from ruda.frontend import (
     Parameter,
     ScalarAnnotation,
     ScalarSpec,
+    Spec,
 )
 from ruda.host import Array, ComputeClient, scalars
-from ruda.types import ElementType, ScalarType, as_element, as_type, bool_, f32, f64, i32, i64
+from ruda.types import ElementType, ScalarType, StructType, VecType, as_element, as_type, bool_, f32, f64, i32, i64
 
 #: Stands for an argument that was not passed.
 MISSING = object()
-
-Spec = ArraySpec | ScalarSpec | ConstSpec
 
 #: How the launcher packs an argument: an array's bytes, a value that ``struct`` takes, one to encode first, or nothing.
 Treatment = Literal["array", "direct", "encoded", "none"]
@@ -52,7 +53,7 @@ class Arguments:
 
     def __init__(self, kernel: str, params: Sequence[Parameter], values: Sequence[Any]) -> None:
         self._kernel = kernel
-        self.arrays = {p.name: v for p, v in zip(params, values, strict=True) if isinstance(v, Array)}
+        self.arrays = dict(found for p, v in zip(params, values, strict=True) for found in _arrays(p.name, v))
         self.client = self._common_client()
         self._float = f64 if any(a.scalar_type == f64 for a in self.arrays.values()) else f32
         self.items = tuple(self._argument(p, v) for p, v in zip(params, values, strict=True))
@@ -76,7 +77,7 @@ class Arguments:
                 )
         return first[1].client if first is not None else None
 
-    def _argument(self, param: Parameter, value: Any) -> Argument:
+    def _argument(self, param: Parameter | _Part, value: Any) -> Argument:
         annotation = param.annotation
         if isinstance(annotation, ConstAnnotation):
             return Argument(ConstSpec(self._constant(param, annotation, value)), "none", _is_keyed(value))
@@ -86,6 +87,10 @@ class Arguments:
             if isinstance(annotation, ScalarAnnotation):
                 raise self._wrong(param, f"an array where the kernel takes a {annotation.type}; pass x.item()")
             return self._array(param, annotation, value)
+        if annotation is None and (names := fields_of(value)):
+            parts = [(n, self._argument(_Part(f"{param.name}.{n}"), getattr(value, n))) for n in names]
+            spec = BundleSpec(type(value).__name__, tuple((n, part.spec) for n, part in parts))
+            return Argument(spec, "encoded", keyed=False)
         if isinstance(annotation, ScalarAnnotation) and not isinstance(annotation.type, ScalarType):
             return self._composite(param, annotation.type, value, keyed=True)
         if isinstance(value, np.void) and annotation is None:
@@ -98,7 +103,7 @@ class Arguments:
             raise self._wrong(param, f"{value!r} where the kernel takes an array; pass client.array(x)")
         return self._scalar(param, annotation, value)
 
-    def _array(self, param: Parameter, annotation: ArrayAnnotation | None, array: Array) -> Argument:
+    def _array(self, param: Parameter | _Part, annotation: ArrayAnnotation | None, array: Array) -> Argument:
         if annotation is not None:
             if annotation.elem not in (None, array.scalar_type):
                 advice = f"make it with client.array(x, {annotation.elem!r})"
@@ -110,7 +115,7 @@ class Arguments:
                 raise self._wrong(param, f"{what}; reshape it, or index one axis")
         return Argument(ArraySpec(array.scalar_type, array.ndim, array.layout, array.alignment), "array")
 
-    def _composite(self, param: Parameter, type: ElementType, value: Any, *, keyed: bool) -> Argument:
+    def _composite(self, param: Parameter | _Part, type: ElementType, value: Any, *, keyed: bool) -> Argument:
         """A vector or struct by value."""
         try:
             scalars.encode(type, value)
@@ -118,7 +123,7 @@ class Arguments:
             raise self._wrong(param, str(error)) from None
         return Argument(ScalarSpec(type), "encoded", keyed)
 
-    def _scalar(self, param: Parameter, annotation: ScalarAnnotation | None, value: Any) -> Argument:
+    def _scalar(self, param: Parameter | _Part, annotation: ScalarAnnotation | None, value: Any) -> Argument:
         kind = scalars.kind_of(value)
         if kind is None:
             advice = "annotate the parameter with dsl.Const" if annotation is None else f"it takes a {annotation.type}"
@@ -143,7 +148,7 @@ class Arguments:
             return self._float
         return i32 if i32.min <= value <= i32.max else i64
 
-    def _constant(self, param: Parameter, annotation: ConstAnnotation, value: Any) -> Any:
+    def _constant(self, param: Parameter | _Part, annotation: ConstAnnotation, value: Any) -> Any:
         if isinstance(value, np.generic):
             value = value.item()
         wanted = annotation.type
@@ -160,8 +165,55 @@ class Arguments:
             raise self._wrong(param, f"a {type(value).__name__}, which can change; {advice}") from None
         return value
 
-    def _wrong(self, param: Parameter, what: str) -> ArgumentError:
+    def _wrong(self, param: Parameter | _Part, what: str) -> ArgumentError:
         return ArgumentError(f"{self._kernel}: argument {param.name!r}: {what}")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A field of a bundle in the place of a parameter."""
+
+    name: str
+    annotation: None = None
+    default: Any = MISSING
+    optional: bool = False
+
+
+def fields_of(value: Any) -> tuple[str, ...]:
+    """The fields of a named tuple or dataclass that holds arguments; none for anything else."""
+    if isinstance(value, tuple):
+        return getattr(value, "_fields", ())
+    if is_dataclass(value) and not isinstance(value, type | ScalarType | VecType | StructType):
+        return tuple(field.name for field in fields(value))
+    return ()
+
+
+def _arrays(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+    """The arrays of an argument, each by the expression that gives it."""
+    if isinstance(value, Array):
+        yield name, value
+    for field in fields_of(value):
+        yield from _arrays(f"{name}.{field}", getattr(value, field))
+
+
+def encode(spec: Spec, value: Any) -> Any:
+    """``value`` as the launcher packs an argument that is "encoded"."""
+    if isinstance(spec, BundleSpec):
+        return b"".join(_slots(part, getattr(value, name)) for name, part in spec.fields)
+    assert isinstance(spec, ScalarSpec)
+    return scalars.encode(spec.type, value)
+
+
+def _slots(spec: Spec, value: Any) -> bytes:
+    """The bytes of an argument's slots in the packed block."""
+    match spec:
+        case ArraySpec():
+            return cast(bytes, value.packed)
+        case ScalarSpec(type=ScalarType() as type):
+            return scalars.pack(type, value).ljust(SLOT, b"\0")
+        case ConstSpec():
+            return b""
+    return cast(bytes, encode(spec, value))
 
 
 def is_lent(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from ruda.config import BoundsMode, settings
 from ruda.contract import Binding
 from ruda.errors import ArgumentError, DtypeError, InteropError, LaunchError
-from ruda.frontend import KernelSource, ScalarSpec
+from ruda.frontend import KernelSource
 from ruda.host import ComputeClient, Stream, default_client
 from ruda.host.memory import Memory
 from ruda.launch.arguments import Arguments, complete, is_lent
@@ -202,7 +202,7 @@ class Launch:
             grid=grid,
             pack=program.pack,
             hidden=self._config.extents,
-            types=[item.spec.type if isinstance(item.spec, ScalarSpec) else None for item in items],
+            specs=[item.spec for item in items],
             captures=self._source.captures,
             captured=captured,
             again=again,
@@ -210,7 +210,7 @@ class Launch:
         )
         binds = client.target.arguments == "bindings"
         treatments = [item.treatment for item in items]
-        return make_run(name, self._source.params, treatments, binds, program.diagnostics is None, parts)
+        return make_run(name, self._source.params, treatments, arrays, binds, program.diagnostics is None, parts)
 
 
 def nothing(*values: Any) -> None:

@@ -37,12 +37,11 @@ from dataclasses import dataclass, fields
 from types import CodeType
 from typing import Any
 
-from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation
+from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation, Spec
 from ruda.host import Array, Stream
-from ruda.host.scalars import PACK_ERRORS, encode
-from ruda.launch.arguments import MISSING, Treatment
+from ruda.host.scalars import PACK_ERRORS
+from ruda.launch.arguments import MISSING, Treatment, encode
 from ruda.target import Dim3
-from ruda.types import ElementType
 
 Run = Callable[..., None]
 
@@ -82,7 +81,7 @@ class Parts:
         program, grid: what it launches.
         pack: makes the packed block of arrays' bytes and values.
         hidden: values of the hidden scalars, which follow the parameters.
-        types: of each parameter that is a scalar, for those that are encoded first.
+        specs: of each parameter, for those that are encoded first.
         captures, captured: gives the captured values now; those that were compiled.
         again: what to call instead where a value does not fit or a captured one changed.
         late: launches where an owner is another.
@@ -95,7 +94,7 @@ class Parts:
     grid: Dim3
     pack: Callable[..., bytes]
     hidden: tuple[int, ...]
-    types: Sequence[ElementType | None]
+    specs: Sequence[Spec]
     captures: Callable[[], tuple[object, ...]]
     captured: tuple[object, ...]
     again: Run
@@ -106,15 +105,21 @@ _PARTS = tuple(field.name for field in fields(Parts))
 
 
 def make_run(
-    name: str, params: Sequence[Parameter], treatments: Sequence[Treatment], binds: bool, direct: bool, parts: Parts
+    name: str,
+    params: Sequence[Parameter],
+    treatments: Sequence[Treatment],
+    arrays: tuple[str, ...],
+    binds: bool,
+    direct: bool,
+    parts: Parts,
 ) -> Run:
-    """``run`` for arguments of these treatments.
+    """``run`` for arguments of these treatments, of which the expressions ``arrays`` give the arrays.
 
     ``binds`` says that the target binds buffers. Without ``direct`` every launch goes to ``late``.
     """
     p = _prefix(params)
     names, hidden, captures = tuple(q.name for q in params), len(parts.hidden), bool(parts.captured)
-    source = _run_source(name, p, names, tuple(treatments), binds, direct, hidden, captures)
+    source = _run_source(name, p, names, tuple(treatments), arrays, binds, direct, hidden, captures)
     helpers = {"encode": encode, "ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
     make = _executed(source, name, {p + key: helper for key, helper in helpers.items()})
     run: Run = make(*map(parts.__getattribute__, _PARTS))
@@ -127,6 +132,7 @@ def _run_source(
     p: str,
     params: tuple[str, ...],
     treatments: tuple[Treatment, ...],
+    arrays: tuple[str, ...],
     binds: bool,
     direct: bool,
     hidden: int,
@@ -136,12 +142,11 @@ def _run_source(
     packed = {
         "array": "{0}.packed, ",
         "direct": "{0}, ",
-        "encoded": f"{p}encode({p}types[{{1}}], {{0}}), ",
+        "encoded": f"{p}encode({p}specs[{{1}}], {{0}}), ",
         "none": "",
     }
     packing = "".join(packed[t].format(q, i) for i, (q, t) in enumerate(zip(params, treatments, strict=True)))
     packing += "".join(f"{p}hidden[{i}], " for i in range(hidden))
-    arrays = [q for q, t in zip(params, treatments, strict=True) if t == "array"]
     bindings = "(" + "".join(f"{a}.binding, " for a in arrays if binds) + ")"
     fetch = "".join(f"        {p}m{i} = {a}.memory\n" for i, a in enumerate(arrays))
     owned = " and ".join(f"{p}m{i}.owner is {p}stream" for i in range(len(arrays))) or "True"

@@ -16,7 +16,7 @@ from ruda.cache.history import Compile
 from ruda.contract import ArgumentLayout, CompiledKernel, Compiler, Source
 from ruda.contract.arguments import Slot
 from ruda.errors import LaunchError, TooManyResources
-from ruda.frontend import ArraySpec, ConstSpec, KernelSource, ScalarSpec, Spec
+from ruda.frontend import ArraySpec, BundleSpec, ConstSpec, KernelSource, ScalarSpec, Spec
 from ruda.launch.software import software
 from ruda.launch.variant import Variant, front
 from ruda.passes import pipeline
@@ -179,3 +179,5 @@ def spelled(spec: Spec) -> str:
             return str(spec.type)
         case ConstSpec():
             return f"the constant {spec.value!r}"
+        case BundleSpec():
+            return f"{spec.name}({', '.join(f'{name}={spelled(part)}' for name, part in spec.fields)})"

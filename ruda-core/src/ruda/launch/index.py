@@ -14,7 +14,7 @@ import hashlib
 from ruda import cache
 from ruda.config import settings
 from ruda.errors import CacheError
-from ruda.frontend import ArraySpec, ConstSpec, KernelSource, Spec, inputs_of
+from ruda.frontend import ArraySpec, BundleSpec, ConstSpec, KernelSource, ScalarSpec, Spec, inputs_of
 from ruda.launch.compilation import Compilation, Facts, spelled
 from ruda.launch.variant import Variant
 
@@ -61,7 +61,11 @@ def _inputs(source: KernelSource, variant: Variant, compilation: Compilation) ->
 
 
 def _told(spec: Spec) -> str | None:
-    if isinstance(spec, ConstSpec):
-        return inputs_of(spec.value)
-    # A struct's name does not tell its fields.
-    return f"{spelled(spec)} {inputs_of(spec.elem)}" if isinstance(spec, ArraySpec) else spelled(spec)
+    match spec:
+        case ConstSpec():
+            return inputs_of(spec.value)
+        case BundleSpec():
+            parts = [_told(part) for _, part in spec.fields]
+            return None if None in parts else f"{spelled(spec)} {parts}"
+        case ArraySpec(elem=type) | ScalarSpec(type=type):
+            return f"{spelled(spec)} {inputs_of(type)}"  # a struct's name does not tell its fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ruda import ir
 from ruda.config import BoundsMode
-from ruda.frontend import ConstSpec, KernelSource, Spec, build, identity_of
+from ruda.frontend import BundleSpec, ConstSpec, KernelSource, Spec, build, identity_of
 from ruda.target import Dim3
 from ruda.types import ScalarType
 
@@ -37,10 +37,16 @@ class Variant:
     @property
     def key(self) -> tuple[object, ...]:
         """What to compare: as the fields, but 1, 1.0 and True differ, and so do 0.0 and -0.0, and two closures."""
-        specs = tuple(
-            (type(s.value), repr(s.value), identity_of(s.value)) if isinstance(s, ConstSpec) else s for s in self.specs
-        )
-        return (self.identity, specs, *(getattr(self, name) for name in _FACTS))
+        return (self.identity, tuple(map(_compared, self.specs)), *(getattr(self, name) for name in _FACTS))
+
+
+def _compared(spec: Spec) -> object:
+    match spec:
+        case ConstSpec(value=value):
+            return (type(value), repr(value), identity_of(value))
+        case BundleSpec():
+            return (spec.name, *((name, _compared(part)) for name, part in spec.fields))
+    return spec
 
 
 _FACTS = ("block", "index", "bounds", "fastmath", "forall_rank", "folded", "subgroup_size")
