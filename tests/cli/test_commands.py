@@ -21,7 +21,7 @@ def test_version(tmp_path: Path) -> None:
 
 def test_help_names_every_command(tmp_path: Path) -> None:
     said = python(tmp_path, "-m", "ruda", "--help").stdout
-    for command in ("devices", "demo", "cache"):
+    for command in ("devices", "demo", "cache", "compile"):
         assert command in said
         assert python(tmp_path, "-m", "ruda", command, "--help").returncode == 0
 

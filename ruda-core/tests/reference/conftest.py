@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from ruda.contract import ArgumentLayout, CompiledKernel
+from ruda.host import ComputeClient
 from ruda.ir import Array, text, verify
-from ruda.reference.device import ReferenceOptions
+from ruda.reference.device import ReferenceDevice, ReferenceOptions
 from ruda.reference.runtime import TARGET, ReferenceRuntime
+from ruda.reference.sanitizer.findings import Findings
 from ruda.reference.server import ReferenceServer
 from ruda.types import as_type
 
@@ -90,3 +92,20 @@ def bench():
 def make_bench():
     """A function that opens a server with options."""
     return Bench
+
+
+@pytest.fixture
+def sanitizing():
+    """A function that opens a client which collects what the sanitizer finds, and gives both."""
+    clients = []
+
+    def make(**options):
+        findings = Findings()
+        chosen = ReferenceOptions(**{"sanitize": findings, **options})
+        server = ReferenceRuntime.open(ReferenceDevice(0), chosen)
+        clients.append(ComputeClient(ReferenceDevice(0), TARGET, ReferenceRuntime.compiler(TARGET), server, chosen))
+        return clients[-1], findings
+
+    yield make
+    for client in clients:
+        client.close()

@@ -8,8 +8,10 @@ from importlib.metadata import version
 import click
 
 from ruda.cli.cache import cache
+from ruda.cli.compile import compile_
 from ruda.cli.demo import demo
 from ruda.cli.devices import devices
+from ruda.cli.sanitize import sanitize
 from ruda.errors import RudaError
 
 
@@ -22,6 +24,8 @@ def commands() -> None:
 commands.add_command(devices)
 commands.add_command(demo)
 commands.add_command(cache)
+commands.add_command(sanitize)
+commands.add_command(compile_)
 
 
 def main() -> None:

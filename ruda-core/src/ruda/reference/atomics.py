@@ -38,7 +38,7 @@ _AT: dict[str, np.ufunc] = {
 def atomic(statement: ir.Atomic, scope: Scope) -> Execute:
     """Update an element a lane; the old value is zero where out of range or guarded off."""
     op = ATOMICS[statement.op]
-    elem = statement.memory.elem
+    elem = statement.type
     access = Access(statement, scope)
     operands = [expression(a, scope) for a in statement.args]
     slot = None if statement.value is None else scope.slot(statement.value)

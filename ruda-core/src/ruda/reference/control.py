@@ -10,16 +10,18 @@ import numpy as np
 from ruda import ir
 from ruda.passes.exits import RETURNED
 from ruda.reference.atomics import atomic
+from ruda.reference.breakpoints import stop
 from ruda.reference.expressions import expression
 from ruda.reference.faults import Abandoned
 from ruda.reference.lanes import ALL, NONE, Lanes, Mask, first, join, split, spread
 from ruda.reference.machine import Execute, Exits, Frame, Scope
 from ruda.reference.memory import declare_array, load, store
+from ruda.reference.subgroups import fence, of_first, subgroup
 
 
 def block(statements: ir.Block, scope: Scope) -> Execute:
     """Statements in order, for as long as a lane is active."""
-    steps = [_TRANSLATE[type(s)](s, scope) for s in statements]
+    steps = [_translated(s, scope) for s in statements]
 
     def execute(frame: Frame, mask: Mask) -> Mask:
         for step in steps:
@@ -29,6 +31,11 @@ def block(statements: ir.Block, scope: Scope) -> Execute:
         return mask
 
     return execute
+
+
+def _translated(statement: ir.Statement, scope: Scope) -> Execute:
+    execute = _TRANSLATE[type(statement)](statement, scope)
+    return execute if scope.observer is None else scope.observer.around(statement, execute, scope)
 
 
 def _let(statement: ir.Let, scope: Scope) -> Execute:
@@ -160,7 +167,20 @@ def _return(statement: ir.Return, scope: Scope) -> Execute:
     return give_back if results else end_thread
 
 
-def _barrier(statement: ir.Barrier, scope: Scope) -> Execute:
+def _uniform(statement: ir.Uniform, scope: Scope) -> Execute:
+    """A barrier; then every thread has what the first of its block has."""
+    meet = _barrier(statement, scope)
+    slot, expr = scope.slot(statement.value), expression(statement.expr, scope)
+
+    def execute(frame: Frame, mask: Mask) -> Mask:
+        meet(frame, mask)
+        frame.slots[slot] = of_first(frame.batch, mask, expr(frame))
+        return mask
+
+    return execute
+
+
+def _barrier(statement: ir.Barrier | ir.Uniform, scope: Scope) -> Execute:
     """In lockstep everyone is here already; what is left is to see that nobody is missing.
 
     A thread that returned is not missing; where ``passes.exits`` has been, its flag says so.
@@ -210,6 +230,10 @@ _TRANSLATE: dict[type[ir.Statement], Callable[[Any, Scope], Execute]] = {
     ir.Store: store,
     ir.Atomic: atomic,
     ir.Barrier: _barrier,
+    ir.Breakpoint: stop,
+    ir.Fence: fence,
+    ir.Uniform: _uniform,
+    ir.Subgroup: subgroup,
     ir.Call: _call,
     ir.If: _if,
     ir.For: _for,

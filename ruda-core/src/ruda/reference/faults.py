@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ruda import ir
 from ruda.errors import DeviceFault, DivergenceError, OutOfBoundsError
+from ruda.passes.diagnostics import describe
 from ruda.target import Dim3
 
 
@@ -25,6 +26,15 @@ class Place:
         return f"block {self.block}, thread {self.thread}"
 
 
+def outside(kernel: ir.Kernel, indices: Sequence[int], axis: int, limits: tuple[int, int]) -> str:
+    """That ``indices`` leave ``limits`` (first, end) of ``axis``."""
+    first, end = limits
+    if kernel.flat:
+        return f"element offset {indices[0]} is outside {first}..{end - 1}"
+    subscript = ", ".join(map(str, indices))
+    return f"index {indices[axis]} of [{subscript}] is outside axis {axis} of length {end}"
+
+
 class Reports:
     """Turns what went wrong into faults: the first out-of-range access, and each divergent barrier once."""
 
@@ -39,16 +49,22 @@ class Reports:
     ) -> None:
         """An access of ``memory`` at ``indices``, of which that of ``axis`` is outside ``limits`` (first, end)."""
         self.out_of_bounds_seen = True
-        kind = {ir.SharedArray: "shared array", ir.LocalArray: "local array"}.get(type(memory), "argument")
-        first, end = limits
-        if self._kernel.flat:
-            what = f"element offset {indices[0]} is outside {first}..{end - 1}"
-        else:
-            subscript = ", ".join(map(str, indices))
-            what = f"index {indices[axis]} of [{subscript}] is outside axis {axis} of length {end}"
-        self._add(OutOfBoundsError, pos, f"{kind} {memory.name}: {what}; {place}")
+        what = outside(self._kernel, indices, axis, limits)
+        self._add(OutOfBoundsError, pos, f"{describe(memory)}: {what}; {place}")
 
-    def divergence(self, barrier: ir.Barrier, there: Place, missing: Place) -> None:
+    def torn_subgroup(self, operation: ir.Subgroup, there: Place, missing: Place) -> None:
+        """``missing`` of the same subgroup does not come to an operation where ``there`` is."""
+        if id(operation) in self._barriers:
+            return
+        self._barriers.add(id(operation))
+        self._add(
+            DivergenceError,
+            operation.pos,
+            f"not every thread of the subgroup reaches this operation: block {there.block}, thread {there.thread} is "
+            f"here, thread {missing.thread} is not; put it where all threads of a subgroup come by",
+        )
+
+    def divergence(self, barrier: ir.Barrier | ir.Uniform, there: Place, missing: Place) -> None:
         """``missing`` of the same block does not come to a barrier where ``there`` waits."""
         if id(barrier) in self._barriers:
             return

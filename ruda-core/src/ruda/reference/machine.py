@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,13 @@ from ruda.reference.device import ReferenceOptions
 from ruda.reference.faults import Place, Reports
 from ruda.reference.lanes import ALL, NONE, Lanes, Mask, join
 from ruda.reference.storage import Storage
-from ruda.reference.views import View, of_array, of_shape, poison
+from ruda.reference.views import View, of_array, of_constant, of_shape, poison
 from ruda.target import Dim3
+from ruda.types import ScalarType
+
+if TYPE_CHECKING:
+    from ruda.reference.sanitizer.observe import Observer
+    from ruda.reference.sanitizer.watch import Watch
 
 
 class Launch:
@@ -41,6 +46,7 @@ class Launch:
         self.grid: Dim3 = (prod(grid), 1, 1) if kernel.folded else grid
         self.options = options
         self.reports = Reports(kernel, faults)
+        self.watch: Watch | None = None  # the sanitizer's, where it is on
         slots = {
             (s.param, s.kind, s.axis): np.frombuffer(packed, s.type.dtype, 1, s.position)
             for s in ArgumentLayout.of(kernel.params).slots
@@ -49,12 +55,23 @@ class Launch:
         #: Extents and strides of the array arguments, in elements.
         self.extents: dict[str, tuple[int, ...]] = {}
         self.strides: dict[str, tuple[int, ...]] = {}
-        self.arrays: dict[str, View] = {}
+        self.constants = {c.name: of_constant(c, kernel.flat) for c in kernel.constants}
+        self._addresses: dict[str, int] = {}
+        self._storage = storage
+        self._views: dict[tuple[str, ScalarType], View] = {}
         for a in kernel.arrays:
-            extents = self.extents[a.name] = tuple(int(slots[a.name, "extent", i][0]) for i in range(a.rank))
-            strides = self.strides[a.name] = tuple(int(slots[a.name, "stride", i][0]) for i in range(a.rank))
-            address = int(slots[a.name, "address", 0][0])
-            self.arrays[a.name] = of_array(a, address, extents, strides, storage, kernel.flat)
+            self.extents[a.name] = tuple(int(slots[a.name, "extent", i][0]) for i in range(a.rank))
+            self.strides[a.name] = tuple(int(slots[a.name, "stride", i][0]) for i in range(a.rank))
+            self._addresses[a.name] = int(slots[a.name, "address", 0][0])
+
+    def array(self, array: ir.Array, type: ScalarType) -> View:
+        """The view of an array argument as scalars of ``type``."""
+        found = self._views.get((array.name, type))
+        if found is None:
+            name, flat = array.name, self.kernel.flat
+            place = (self._addresses[name], self.extents[name], self.strides[name])
+            found = self._views[name, type] = of_array(array, type, *place, self._storage, flat)
+        return found
 
 
 class Batch:
@@ -92,9 +109,19 @@ class Batch:
         """The value of a row of the op table's section "topology", in the kernel's index type."""
         found = self._topology.get(name)
         if found is None:
-            wide = self._wide(name[:-2], "xyz".index(name[-1]))
+            wide = self._lane(name) if name[-2] != "_" else self._wide(name[:-2], "xyz".index(name[-1]))
             found = self._topology[name] = wide.astype(self.launch.kernel.index.dtype, copy=False)
         return found
+
+    @property
+    def subgroups(self) -> int:
+        """Subgroups of a block, the last of which may not be full."""
+        return -(-self.threads // self.launch.kernel.subgroup_size)
+
+    def thread(self, subgroup: int, lane: int) -> int:
+        """The lane of the batch that is lane ``lane`` of its subgroup number ``subgroup``."""
+        block, number = divmod(subgroup, self.subgroups)
+        return block * self.threads + number * self.launch.kernel.subgroup_size + lane
 
     def place(self, lane: int) -> Place:
         """Which thread ``lane`` is."""
@@ -102,6 +129,13 @@ class Batch:
         return Place(
             _coordinates(self.first + block, self.launch.grid), _coordinates(thread, self.launch.kernel.block_dim)
         )
+
+    def _lane(self, name: str) -> npt.NDArray[np.int64]:
+        """Where threads are among subgroups, which are numbered along the block."""
+        if name == "num_subgroups":
+            return np.array([self.subgroups])
+        subgroup, lane = np.divmod(np.arange(self.threads), self.launch.kernel.subgroup_size)
+        return np.tile(lane if name == "lane_idx" else subgroup, self.blocks)
 
     def _wide(self, kind: str, axis: int) -> npt.NDArray[np.int64]:
         """A topology value as i64, before it wraps to the index type."""
@@ -184,10 +218,14 @@ class Routine:
 
 @dataclass
 class Scope:
-    """What translating one body needs: the kernel, the functions before it, and a slot for each name."""
+    """What translating one body needs: the kernel, the functions before it, and a slot for each name.
+
+    ``observer`` is the sanitizer's, where it is on.
+    """
 
     kernel: ir.Kernel
     routines: Mapping[str, Routine]
+    observer: Observer | None = None
     _slots: dict[tuple[type, str], int] = field(default_factory=dict)
 
     def slot(self, node: ir.Value | ir.Local | ir.LocalArray) -> int:

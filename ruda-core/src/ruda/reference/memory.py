@@ -20,11 +20,23 @@ class Access:
     is reported; so it is in "unchecked" mode, where a correct kernel has none.
     """
 
-    def __init__(self, statement: ir.Load | ir.Store | ir.Atomic, scope: Scope) -> None:
+    def __init__(self, statement: ir.Load | ir.Store | ir.Atomic, scope: Scope, number: int = 0) -> None:
+        """``number``: which of the neighbours that the statement accesses."""
         self._pos = statement.pos
         self._memory = statement.memory
+        self._type = statement.type
+        size, steps = self._type.size, statement.part.steps
+        self._counts = tuple(step.count for step in steps)
+        self._strides = tuple(step.stride // size for step in steps)
+        self._origin = statement.part.offset // size
+        self._ahead = 0
+        if scope.kernel.flat or self._memory.elem == self._type:
+            self._ahead = number  # neighbours are other elements
+        else:
+            self._origin += number
         self._slot = scope.slot(self._memory) if isinstance(self._memory, ir.LocalArray) else None
-        self._indices: list[Evaluate] = [expression(i, scope) for i in statement.indices]
+        self._indices: list[Evaluate] = [expression(i, scope) for i in (*statement.indices, *statement.part.exprs)]
+        self._last = len(statement.indices) - 1
         self._guard = None if statement.guard is None else expression(statement.guard, scope)
         self._reported = scope.kernel.bounds != "checked"
 
@@ -36,8 +48,11 @@ class Access:
         view = self._view(frame)
         place: Lanes | None = None
         legal: Lanes | None = None
-        for evaluate, extent, stride in zip(self._indices, view.extents, view.strides, strict=True):
+        extents, strides = view.extents + self._counts, view.strides + self._strides
+        for axis, (evaluate, extent, stride) in enumerate(zip(self._indices, extents, strides, strict=True)):
             index = evaluate(frame).astype(np.int64, copy=False)
+            if self._ahead and axis == self._last:
+                index = index + self._ahead
             if view.shift:
                 index = index + view.shift
             # As unsigned numbers, negative indices are the largest of all.
@@ -48,15 +63,15 @@ class Access:
             place = term if place is None else place + term
         if place is None:
             place = np.zeros(1, np.int64)
-        if view.origin:
-            place = place + view.origin
+        if view.origin + self._origin:
+            place = place + (view.origin + self._origin)
         if view.rows is not None:
             place = place + view.rows
         inside = mask if self._guard is None else split(mask, self._guard(frame))[0]
         if legal is not None:
             inside, outside = split(inside, legal)
-            if outside is not NONE and self._reported:
-                self._report(frame, view, first(outside))
+            if outside is not NONE:
+                self._outside(frame, view, outside)
             place = np.where(legal, place, 0)
         return view, place, inside
 
@@ -65,55 +80,70 @@ class Access:
             view: View = frame.slots[self._slot]
             return view
         batch = frame.batch
-        views = batch.shared if isinstance(self._memory, ir.SharedArray) else batch.launch.arrays
+        if isinstance(self._memory, ir.Array):
+            return batch.launch.array(self._memory, self._type)
+        views = batch.launch.constants if isinstance(self._memory, ir.ConstantArray) else batch.shared
         return views[self._memory.name]
 
-    def _report(self, frame: Frame, view: View, lane: int) -> None:
+    def _outside(self, frame: Frame, view: View, outside: Mask) -> None:
+        """Lanes ``outside``, of which there are some, are out of range: report the first where that is wanted."""
         reports = frame.batch.launch.reports
-        if reports.out_of_bounds_seen:
-            return
+        if self._reported and not reports.out_of_bounds_seen:
+            lane = first(outside)
+            found = self._beyond(frame, view, lane)
+            reports.out_of_bounds(self._pos, self._memory, *found, frame.batch.place(lane))
+
+    def _numbers(self, frame: Frame, lane: int) -> list[int]:
+        """The indices of one lane."""
         indices = [int(at(evaluate(frame), lane)) for evaluate in self._indices]
-        for axis, (index, extent) in enumerate(zip(indices, view.extents, strict=True)):
+        if self._ahead:
+            indices[self._last] += self._ahead
+        return indices
+
+    def _beyond(self, frame: Frame, view: View, lane: int) -> tuple[list[int], int, tuple[int, int]]:
+        """The indices of a lane that is out of range, the first axis where it is, and that axis' limits."""
+        indices = self._numbers(frame, lane)
+        for axis, (index, extent) in enumerate(zip(indices, view.extents + self._counts, strict=True)):
             limits = (-view.shift, extent - view.shift)
             if not limits[0] <= index < limits[1]:
-                reports.out_of_bounds(self._pos, self._memory, indices, axis, limits, frame.batch.place(lane))
-                return
+                return indices, axis, limits
+        raise AssertionError("the lane is out of range")
 
 
 def load(statement: ir.Load, scope: Scope) -> Execute:
-    """Read an element a lane; zero where out of range or guarded off."""
-    access = Access(statement, scope)
-    slot = scope.slot(statement.value)
-    zero = np.zeros(1, statement.memory.elem.dtype)
+    """Read a scalar a lane, or neighbours; zero where out of range or guarded off."""
+    accesses = [(Access(statement, scope, number), scope.slot(value)) for number, value in enumerate(statement.values)]
+    zero = np.zeros(1, statement.type.dtype)
 
     def execute(frame: Frame, mask: Mask) -> Mask:
-        view, place, inside = access.locate(frame, mask)
-        if inside is NONE:
-            frame.slots[slot] = zero
-            return mask
-        value = view.data.take(place)
-        frame.slots[slot] = value if inside is mask else np.where(inside, value, zero)
+        for access, slot in accesses:
+            view, place, inside = access.locate(frame, mask)
+            if inside is NONE:
+                frame.slots[slot] = zero
+                continue
+            value = view.data.take(place)
+            frame.slots[slot] = value if inside is mask else np.where(inside, value, zero)
         return mask
 
     return execute
 
 
 def store(statement: ir.Store, scope: Scope) -> Execute:
-    """Write an element a lane; among lanes that write one element the last wins."""
-    access = Access(statement, scope)
-    expr = expression(statement.expr, scope)
+    """Write a scalar a lane, or neighbours; among lanes that write one element the last wins."""
+    parts = [(Access(statement, scope, n), expression(expr, scope)) for n, expr in enumerate(statement.exprs)]
 
     def execute(frame: Frame, mask: Mask) -> Mask:
-        view, place, inside = access.locate(frame, mask)
-        if inside is NONE:
-            return mask
-        value = expr(frame)
-        if inside is not ALL and max(place.size, value.size) > 1:
-            lanes = np.flatnonzero(inside)
-            place, value = spread(place, inside.size)[lanes], spread(value, inside.size)[lanes]
-        elif place.size == 1:
-            value = value[-1:]
-        view.data[place] = value
+        for access, expr in parts:
+            view, place, inside = access.locate(frame, mask)
+            if inside is NONE:
+                continue
+            value = expr(frame)
+            if inside is not ALL and max(place.size, value.size) > 1:
+                lanes = np.flatnonzero(inside)
+                place, value = spread(place, inside.size)[lanes], spread(value, inside.size)[lanes]
+            elif place.size == 1:
+                value = value[-1:]
+            view.data[place] = value
         return mask
 
     return execute

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from ruda.config import settings
 from ruda.contract import Compiler, Device, Probe, RuntimeOptions, Server
 from ruda.errors import DeviceNotFound
 from ruda.ir.ops import ATOMICS, OPS
@@ -27,7 +28,7 @@ TARGET = Target(
     atomics=MappingProxyType({(t.name, op.name): "native" for op in ATOMICS.values() for t in op.accepts}),
     # Lanes see each other's writes in statement order, which is stronger than a fence asks for. There is no
     # block_progress: a batch of blocks ends before the next one starts.
-    features=frozenset({"device_fence", "fork"}),
+    features=frozenset({"device_fence", "fork", "subgroup", "subgroup_divergent"}),
     subgroup_sizes=(1, 4, 8, 16, 32, 64),
     native_ops=frozenset((op.name, t.name) for op in OPS.values() for t in op.accepts),
     fingerprint="reference:default",
@@ -59,9 +60,10 @@ class ReferenceRuntime(Runtime):
 
     @classmethod
     def open(cls, device: Device, options: RuntimeOptions) -> Server:
-        """A server with its own memory; plain options stand for the reference's defaults."""
+        """A server with its own memory; plain options stand for the reference's defaults and ``RUDA_SANITIZE``."""
         if not isinstance(options, ReferenceOptions):
-            options = ReferenceOptions(memory=options.memory, max_streams=options.max_streams)
+            sanitize = settings().sanitize
+            options = ReferenceOptions(memory=options.memory, max_streams=options.max_streams, sanitize=sanitize)
         return ReferenceServer(options)
 
     @classmethod

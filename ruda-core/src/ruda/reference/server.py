@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ruda.contract import Allocation, Binding, MemoryInfo, Server
+from ruda.contract import Allocation, Binding, ExternalMemory, MemoryInfo, Server
 from ruda.contract.compiler import CompiledKernel
 from ruda.errors import DeviceFault, RudaError
 from ruda.ir import text
 from ruda.reference.device import ReferenceOptions
 from ruda.reference.program import Program
+from ruda.reference.sanitizer.findings import Findings
 from ruda.reference.storage import Buffer, Storage
 from ruda.target import Dim3
 
@@ -33,7 +34,7 @@ class Event:
     at: float | None = None
 
 
-class ReferenceServer(Server):
+class ReferenceServer(Server, ExternalMemory):
     """Memory, streams and events of one reference device.
 
     Work has finished when a method returns, so streams are queues that are always empty. One lock makes
@@ -45,6 +46,7 @@ class ReferenceServer(Server):
         self._storage = Storage(_physical_memory() if options.memory_bytes is None else options.memory_bytes)
         self._numbers = count(1)
         self._faults: dict[int, list[DeviceFault]] = {0: []}
+        self._findings: dict[int, Findings] = {}
         self._events: dict[int, Event] = {}
         self._lock = threading.RLock()
         _servers.add(self)
@@ -80,20 +82,43 @@ class ReferenceServer(Server):
     def memory_info(self) -> MemoryInfo:
         return MemoryInfo(self._storage.total - self._storage.used, self._storage.total)
 
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def adopt(self, pointer: int, nbytes: int) -> Allocation:
+        with self._lock:
+            return self._storage.adopt(pointer, nbytes)
+
+    def forget(self, allocation: Allocation) -> None:
+        with self._lock:
+            self._storage.forget(allocation.address)
+
+    def pointer(self, allocation: Allocation) -> int:
+        return int(self._bytes(allocation, 0, allocation.nbytes).__array_interface__["data"][0])
+
     def _bytes(self, allocation: Allocation, offset: int, nbytes: int) -> Buffer:
         with self._lock:
             return self._storage.span(allocation.address + offset, nbytes)
 
     # --- kernels ---
     def load(self, compiled: CompiledKernel) -> Program:
-        return Program(text.parse(compiled.binary.decode()))
+        kernel = text.parse(compiled.binary.decode())
+        if not self._options.sanitize:
+            return Program(kernel)
+        from ruda.reference.sanitizer.observe import Observer  # a plain device has no use for it
+
+        return Program(kernel, Observer(kernel))
 
     def unload(self, program: Any) -> None:
         """Nothing to do: no launch outlives its call, and the program is the caller's object."""
 
     def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
         with self._lock:
-            program.run(grid, packed, self._storage, self._of_stream(stream), self._options)
+            faults, findings = self._of_stream(stream), self._options.sanitize
+            if findings is True:
+                findings = self._findings.setdefault(stream, Findings())
+            program.run(grid, packed, self._storage, faults, self._options, findings or None)
 
     def flush(self, stream: int) -> None:
         self._of_stream(stream)
@@ -102,6 +127,8 @@ class ReferenceServer(Server):
         with self._lock:
             found = self._of_stream(stream)
             self._faults[stream] = []
+            if stream in self._findings:
+                found = found + self._findings.pop(stream).drain()
             return found
 
     def _of_stream(self, stream: int) -> list[DeviceFault]:
@@ -121,6 +148,7 @@ class ReferenceServer(Server):
         if stream == 0:
             raise RudaError("reference: stream 0 is the default stream and cannot be destroyed")
         del self._faults[stream]
+        self._findings.pop(stream, None)
 
     def query_stream(self, stream: int) -> bool:
         self._of_stream(stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,32 @@ class Storage:
         """``nbytes`` of memory with undefined contents; raises ``MemoryError`` beyond ``total``."""
         if self.used + nbytes > self.total:
             raise MemoryError(f"reference: {nbytes} bytes requested, {self.total - self.used} of {self.total} are free")
-        buffer = np.empty(nbytes, np.uint8)
-        start = self._next
-        self._next = -(-(start + nbytes + _GAP) // ALIGNMENT) * ALIGNMENT
+        self.used += nbytes
+        return self._placed(np.empty(nbytes, np.uint8), self._next)
+
+    def adopt(self, pointer: int, nbytes: int) -> Allocation:
+        """An allocation that is ``nbytes`` of the host's memory at ``pointer``, and as well aligned."""
+        buffer = np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
+        return self._placed(buffer, self._next + pointer % ALIGNMENT)
+
+    def _placed(self, buffer: Buffer, start: int) -> Allocation:
+        self._next = -(-(start + buffer.size + _GAP) // ALIGNMENT) * ALIGNMENT
         self._starts.append(start)
         self._buffers.append(buffer)
-        self.used += nbytes
-        return Allocation(start, start, nbytes)
+        return Allocation(start, start, buffer.size)
 
     def free(self, address: int) -> None:
-        """Forget the allocation that begins at ``address``."""
+        """Forget what :meth:`alloc` gave at ``address``."""
+        self.used -= self.forget(address)
+
+    def forget(self, address: int) -> int:
+        """Forget the allocation that begins at ``address``; gives its length."""
         at = bisect.bisect_left(self._starts, address)
         if at == len(self._starts) or self._starts[at] != address:
             raise RudaError(f"reference: no allocation begins at address {address:#x}; it was freed or is not ours")
-        self.used -= self._buffers[at].size
+        nbytes = self._buffers[at].size
         del self._starts[at], self._buffers[at]
+        return nbytes
 
     def clear(self) -> None:
         """Forget everything."""

@@ -44,21 +44,40 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def of_array(
-    array: ir.Array, address: int, extents: tuple[int, ...], strides: tuple[int, ...], storage: Storage, flat: bool
+    array: ir.Array,
+    type: ScalarType,
+    address: int,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    storage: Storage,
+    flat: bool,
 ) -> View:
-    """The view of an array argument; raises ``RudaError`` where it does not lie in one allocation."""
+    """The view of an array argument, whose elements are made of scalars of ``type`` among others.
+
+    Raises:
+        RudaError: it does not lie in one allocation.
+    """
+    scale = array.elem.size // type.size
     if array.layout == "c":
         strides = c_strides(extents)
     if 0 in extents:
         # The address of an empty array may be anything.
-        return View(np.empty(0, array.elem.dtype), (0,) if flat else extents, (1,) if flat else strides)
+        return View(np.empty(0, type.dtype), (0,) if flat else extents, (1,) if flat else strides)
     reach = [(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True)]
     low = sum(r for r in reach if r < 0)
     count = sum(r for r in reach if r > 0) - low + 1
-    data = storage.elements(address + low * array.elem.size, count, array.elem.dtype)
+    data = storage.elements(address + low * array.elem.size, count * scale, type.dtype)
     if flat:
-        return View(data, (count,), (1,), shift=-low)
-    return View(data, extents, strides, origin=-low)
+        return View(data, (count * scale,), (1,), shift=-low * scale)
+    return View(data, extents, tuple(s * scale for s in strides), origin=-low * scale)
+
+
+def of_constant(constant: ir.ConstantArray, flat: bool) -> View:
+    """The view of a constant array."""
+    data = np.frombuffer(constant.data, constant.elem.dtype)
+    if flat:
+        return View(data, (len(data),), (1,))
+    return View(data, constant.shape, c_strides(constant.shape))
 
 
 def of_shape(data: npt.NDArray[Any], shape: tuple[int, ...], step: int, rows: Lanes, flat: bool) -> View:

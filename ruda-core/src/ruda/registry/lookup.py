@@ -7,16 +7,20 @@ import pkgutil
 import threading
 import warnings
 from types import ModuleType
+from typing import Any
 
 from ruda.config import settings
 from ruda.contract import Device, Probe
-from ruda.errors import DriverNotFound
-from ruda.host.client import ComputeClient
+from ruda.errors import DriverNotFound, InteropError
+from ruda.host import Array, ComputeClient, default_client
 from ruda.registry.discovery import KNOWN, DriverReport, PluginFailure, announce, discover, repair, told
 from ruda.runtime import Runtime
 
 #: A software adapter ranks below the compiled CPU driver (10) and above the reference (0).
 _SOFTWARE_PRIORITY = 5
+
+#: The driver for each of DLPack's device types.
+_SHARING = {1: "cpu", 2: "cuda", 10: "hip"}
 
 # Guards the three tables below. Re-entrant, since a plugin's import or hook runs under it.
 _lock = threading.RLock()
@@ -96,6 +100,8 @@ def client(spec: str | Device | None = None) -> ComputeClient:
         DriverNotFound: the driver is not installed, failed to load, or has no device; the message says which.
         DeviceNotFound: the driver has no device of that index; the message gives those it has.
     """
+    if Runtime.substitute is not None:
+        return Runtime.substitute
     if spec is None:
         spec = settings().device
     if spec is None:
@@ -114,6 +120,27 @@ def client(spec: str | Device | None = None) -> ComputeClient:
         raise DriverNotFound(f"driver {name} has no device: {state.reason}")
     driver = runtime(name)
     return driver.client(driver.device_type(index))
+
+
+def from_dlpack(x: Any) -> Array:
+    """A view of ``x``, memory of another library, without a copy, on the device whose memory it is.
+
+    That is the device of the ``with client:`` around or of :func:`client` where
+    it can see the memory, else the first driver's that can; ``client.from_dlpack(x)`` chooses.
+
+    Raises:
+        InteropError: as ``client.from_dlpack``.
+        DriverNotFound: no driver is there for such memory.
+    """
+    if isinstance(x, Array):
+        return x[...]
+    if not hasattr(x, "__dlpack_device__"):
+        raise InteropError(f"a {type(x).__name__} has no __dlpack__; client.array(x) copies it")
+    kind, index = map(int, x.__dlpack_device__())
+    chosen = default_client() or client()
+    if (chosen.sharing is None or chosen.sharing.dlpack_device != (kind, index)) and kind in _SHARING:
+        chosen = client(f"{_SHARING[kind]}:{index}")
+    return chosen.from_dlpack(x)
 
 
 def _found() -> dict[tuple[str, str], DriverReport]:
