@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import common
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 import ruda
 from ruda import dsl
 
+Image: TypeAlias = dsl.Array[dsl.f32, 2]
+
 
 @dsl.func
-def mirror(i, n):
+def mirror(i: int, n: int) -> int:
     if i < 0:
         return -i - 1
     if i >= n:
@@ -21,14 +24,14 @@ def mirror(i, n):
 
 
 @ruda.kernel
-def bilateral(image, out, sigma_space, sigma_value, RADIUS: dsl.Const[int]):
-    x, y = dsl.global_idx.x, dsl.global_idx.y
+def bilateral(image: Image, out: Image, sigma_space: float, sigma_value: float, RADIUS: dsl.Const[int]) -> None:
+    x, y = dsl.grid(2)
     h, w = image.shape
     centre = image[y, x]
     total = 0.0
     weights = 0.0
     for dy in range(-RADIUS, RADIUS + 1):
-        for dx in range(-RADIUS, RADIUS + 1):
+        for dx in dsl.unroll(range(-RADIUS, RADIUS + 1)):
             value = image[mirror(y + dy, h), mirror(x + dx, w)]
             space = float(dx * dx + dy * dy) / (2.0 * sigma_space * sigma_space)
             difference = (value - centre) / sigma_value

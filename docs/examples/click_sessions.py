@@ -16,16 +16,14 @@ TIMEOUT = 30 * 60  # seconds; a captured global is a constant in kernels
 
 
 @ruda.kernel
-def mark(user: dsl.Array[dsl.i64], time: dsl.Array[dsl.i64], first: dsl.Array[dsl.bool]):
+def mark(user: dsl.Array[dsl.i64], time: dsl.Array[dsl.i64], first: dsl.Array[dsl.bool]) -> None:
     i = dsl.global_idx.x
-    if i == 0:
-        first[i] = True
-    else:
-        first[i] = user[i] != user[i - 1] or time[i] - time[i - 1] > TIMEOUT
+    # `or` stops at the first that holds, as in Python.
+    first[i] = i == 0 or user[i] != user[i - 1] or time[i] - time[i - 1] > TIMEOUT
 
 
 @ruda.kernel
-def number(first: dsl.Array[dsl.bool], session: dsl.Array[dsl.i64]):
+def number(first: dsl.Array[dsl.bool], session: dsl.Array[dsl.i64]) -> None:
     i = dsl.global_idx.x
     j = i
     while not first[j]:

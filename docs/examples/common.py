@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import ruda
 
@@ -20,4 +22,4 @@ def main(run: Callable[[ruda.ComputeClient, bool], None]) -> None:
     options = parser.parse_args()
     client = ruda.client(options.device)
     run(client, options.small)
-    print(f"{run.__module__} on {client.device}: agrees with NumPy")
+    print(f"{Path(sys.argv[0]).stem} on {client.device}: agrees with NumPy")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import common
 import numpy as np
 
@@ -11,20 +13,22 @@ from ruda import dsl
 BIRTH = (3,)
 SURVIVE = (2, 3)
 
+Board: TypeAlias = dsl.Array[dsl.u8, 2]
+
 
 @dsl.func
-def cell(board, y, x, WRAP):
+def cell(board: Board, y: int, x: int, WRAP: bool) -> int:
     h, w = board.shape
     if WRAP:
-        return dsl.i32(board[y % h, x % w])
+        return int(board[y % h, x % w])  # % has the divisor's sign: -1 is the last
     if 0 <= y < h and 0 <= x < w:
-        return dsl.i32(board[y, x])
+        return int(board[y, x])
     return 0
 
 
 @ruda.kernel
-def generation(old, new, WRAP: dsl.Const[bool]):
-    x, y = dsl.global_idx.x, dsl.global_idx.y
+def generation(old: Board, new: Board, WRAP: dsl.Const[bool]) -> None:
+    x, y = dsl.grid(2)
     alive = 0
     for dy in dsl.unroll(range(-1, 2)):
         for dx in dsl.unroll(range(-1, 2)):

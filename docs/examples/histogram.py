@@ -12,16 +12,16 @@ BLOCK = 256
 
 
 @ruda.kernel
-def histogram(x, out, BINS: dsl.Const[int]):
+def histogram(x: dsl.Array[dsl.i32], out: dsl.Array[dsl.u32], BINS: dsl.Const[int]) -> None:
     bins = dsl.shared(BINS, dsl.u32)
     t = dsl.thread_idx.x
-    for b in range(t, BINS, BLOCK):  # passes of the block size
+    for b in range(t, BINS, dsl.block_dim.x):  # passes of the block size
         bins[b] = 0
     dsl.barrier()
-    for i in range(dsl.global_idx.x, len(x), dsl.grid_size(1)):
+    for i in range(dsl.global_idx.x, len(x), dsl.grid_size(1)):  # any grid will do
         dsl.atomic.add(bins, x[i], 1)
     dsl.barrier()
-    for b in range(t, BINS, BLOCK):
+    for b in range(t, BINS, dsl.block_dim.x):
         dsl.atomic.add(out, b, bins[b])
 
 

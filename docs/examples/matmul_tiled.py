@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import common
 import numpy as np
 
@@ -10,19 +12,20 @@ from ruda import dsl
 
 T = 16
 
-
-@ruda.kernel
-def matmul_naive(a, b, c):
-    j, i = dsl.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = 0.0
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
+Matrix: TypeAlias = dsl.Array[dsl.f32, 2]
 
 
 @ruda.kernel
-def matmul_tiled(a, b, c):
+def matmul_naive(a: Matrix, b: Matrix, c: Matrix) -> None:
+    j, i = dsl.grid(2)  # x is the fastest axis: neighbours in a block share a row
+    total = 0.0
+    for k in range(a.shape[1]):
+        total += a[i, k] * b[k, j]
+    c[i, j] = total
+
+
+@ruda.kernel
+def matmul_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
     sa = dsl.shared((T, T), a.dtype)
     sb = dsl.shared((T, T), b.dtype)
     tx, ty = dsl.thread_idx.x, dsl.thread_idx.y
@@ -33,7 +36,7 @@ def matmul_tiled(a, b, c):
         sa[ty, tx] = a[i, t * T + tx]
         sb[ty, tx] = b[t * T + ty, j]
         dsl.barrier()
-        for k in range(T):
+        for k in dsl.unroll(range(T)):
             total += sa[ty, k] * sb[k, tx]
         dsl.barrier()
     c[i, j] = total  # dropped where (i, j) lies outside
@@ -46,10 +49,10 @@ def run(client: ruda.ComputeClient, small: bool) -> None:
     for m, k, n in shapes:
         a, b = rng.random((m, k), np.float32), rng.random((k, n), np.float32)
         da, db = client.array(a), client.array(b)
-        grid = (dsl.cdiv(n, T), dsl.cdiv(m, T))
-        for kernel in (matmul_naive, matmul_tiled):
+        tiles = (dsl.cdiv(n, T), dsl.cdiv(m, T))
+        for launch in (matmul_naive.forall((m, n)), matmul_tiled[tiles, (T, T)]):
             dc = client.full((m, n), np.nan, "f32")
-            kernel[grid, (T, T)](da, db, dc)
+            launch(da, db, dc)
             np.testing.assert_allclose(dc.numpy(), a.astype(np.float64) @ b.astype(np.float64), rtol=1e-4)
 
 

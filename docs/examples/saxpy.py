@@ -1,4 +1,4 @@
-"""y = a * x + y, one thread an element; forall adds the guard."""
+"""y = a * x + y, one thread an element, for arrays of any float type; forall adds the guard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ruda import dsl
 
 
 @ruda.kernel
-def saxpy(a, x, y):
+def saxpy(a: float, x: dsl.Array, y: dsl.Array) -> None:
     i = dsl.global_idx.x
     y[i] = a * x[i] + y[i]
 

@@ -1,4 +1,8 @@
-"""Transpose through a padded tile, so that reads and writes both run along rows."""
+"""Transpose through a padded tile, so that reads and writes both run along rows.
+
+A block of T x ROWS threads moves a tile of T x T; both are compile-time values, and the loops are written out. The
+tile's rows are one element longer than they need be, so that its columns lie in different banks.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from ruda import dsl
 
 
 @ruda.kernel
-def transpose(a, out, T: dsl.Const[int], ROWS: dsl.Const[int]):
+def transpose(a: dsl.Array, out: dsl.Array, T: dsl.Const[int], ROWS: dsl.Const[int]) -> None:
     tile = dsl.shared((T, T + 1), a.dtype)
     tx, ty = dsl.thread_idx.x, dsl.thread_idx.y
     x = dsl.block_idx.x * T + tx
