@@ -21,11 +21,13 @@ def ruda_driver():
 
 #: A Runtime without devices, whose probe gives a reason.
 RUNTIME = """
-from ruda.contract import Probe
+from ruda.contract import Device, Probe
 from ruda.runtime import Runtime as Base
 
 class Runtime(Base):
     name = {name!r}
+    device_type = Device
+    target = open = compiler = None
 
     @classmethod
     def probe(cls):

@@ -11,17 +11,18 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import ruda
 from ruda import dsl
-from ruda.errors import RudaError
+from ruda.errors import RudaError, ServerUnhealthy
 from ruda.host import Array
 from ruda.host.client import ComputeClient
 from ruda.types import ScalarType
@@ -79,6 +80,13 @@ def guarded(client: ComputeClient, shape: int | tuple[int, ...], dtype: Any) -> 
     return Guarded(client, (shape,) if isinstance(shape, int) else shape, ruda.types.as_type(dtype))
 
 
+def faults(call: Callable[[], object]) -> list[Exception]:
+    """The faults that ``call``, which looks at the device, raises as a group."""
+    with pytest.raises(ServerUnhealthy) as caught:
+        call()
+    return list(caught.value.exceptions)
+
+
 @contextmanager
 def guarding(client: ComputeClient, *outputs: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Guarded]]:
     """Guarded outputs for a block of code; the guards are checked at its end."""
@@ -106,7 +114,7 @@ class Check:
 
 
 def evaluate(
-    client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, A], *, group: int = 12
+    client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, A], *, group: int = 12, lanes: int = 1
 ) -> dict[str, Any]:
     """Compute every check; label to the results, or to the exception that kept it from running.
 
@@ -115,32 +123,44 @@ def evaluate(
         checks: what.
         operands: name (``x``, ``y``, ``z``, ``p``) to one value a row.
         group: checks a kernel.
+        lanes: above 1, each thread computes on vectors of so many rows, whose number is a multiple of it; ``p`` is
+            that of the first.
     """
     results: dict[str, Any] = {}
     arrays = {name: client.array(values) for name, values in operands.items()}
     for start in range(0, len(checks), group):
         shared = checks[start : start + group]
         try:
-            results.update(_run(client, shared, arrays))
+            results.update(_run(client, shared, arrays, lanes))
         except RudaError:
             for check in shared:
                 try:
-                    results.update(_run(client, [check], arrays))
+                    results.update(_run(client, [check], arrays, lanes))
                 except RudaError as error:
                     results[check.label] = error
     return results
 
 
-def _run(client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, Array]) -> dict[str, A]:
+def _run(client: ComputeClient, checks: Sequence[Check], operands: Mapping[str, Array], lanes: int) -> dict[str, A]:
     types = list(dict.fromkeys(check.to for check in checks))
     rows = {t: [c for c in checks if c.to == t] for t in types}
     params = [f"a_{name}" for name in operands] + [f"out_{t}" for t in types]
     lines = ["@kernel", f"def kernel({', '.join(params)}):", "    i = dsl.global_idx.x"]
-    lines += [f"    {name} = a_{name}[i]" for name in operands]
-    lines += [f"    out_{t}[{k}, i] = {c.expr}" for t in types for k, c in enumerate(rows[t])]
+    for name, array in operands.items():
+        parts = ", ".join(f"a_{name}[i * {lanes} + {lane}]" for lane in range(lanes))
+        whole = f"dsl.Vec[dsl.{array.elem}, {lanes}]({parts})"
+        one = f"a_{name}[i * {lanes}]" if lanes > 1 else f"a_{name}[i]"
+        lines.append(f"    {name} = {whole if lanes > 1 and name != 'p' else one}")
+    for t in types:
+        for k, check in enumerate(rows[t]):
+            if lanes == 1:
+                lines.append(f"    out_{t}[{k}, i] = {check.expr}")
+                continue
+            lines.append(f"    result = {check.expr}")
+            lines += [f"    out_{t}[{k}, i * {lanes} + {lane}] = result[{lane}]" for lane in range(lanes)]
     count = next(iter(operands.values())).shape[0]
     outputs = {t: guarded(client, (len(rows[t]), count), t) for t in types}
     run = define("\n".join(lines) + "\n")
-    run.forall(count)(*operands.values(), *(o.array for o in outputs.values()))
+    run.forall(count // lanes)(*operands.values(), *(o.array for o in outputs.values()))
     found = {t: output.numpy() for t, output in outputs.items()}
     return {c.label: found[t][k] for t in types for k, c in enumerate(rows[t])}

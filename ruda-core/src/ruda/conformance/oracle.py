@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ruda.conformance.values import bits_of, float_info
 from ruda.ir.ops import Op
+from ruda.ir.ops.rounding import convert
 from ruda.types import ScalarType, f64
 
 A = npt.NDArray[Any]
@@ -84,6 +85,21 @@ class Truth:
         wrong_zero = (got == 0) & (np.signbit(got) != self.negative)
         nan, want = np.isnan(got), np.isnan(self.near)
         return np.where(nan | want, np.where(nan & want, 0.0, np.inf), np.where(wrong_zero, np.inf, error))
+
+
+class Screen(Truth):
+    """As :class:`Truth`, but from the row's reference in f64, for many rows of a type whose units dwarf its error."""
+
+    def __init__(self, op: Op, type: ScalarType, args: tuple[A, ...]) -> None:
+        info = float_info(type)
+        self.type = type
+        with np.errstate(all="ignore"):
+            true = op.evaluate(*(a.astype(np.float64) for a in args), to=f64)
+            self.near = convert(true, type.dtype)
+            unit = np.ldexp(1.0, np.maximum(np.frexp(true)[1] - 1, int(info.minexp)) - int(info.nmant))
+            rest = (true - self.near.astype(np.float64)) / unit
+        self.rest = np.where(np.isfinite(rest), rest, 0.0)
+        self.negative = np.signbit(true)
 
 
 def _split(true: Any, info: Any) -> tuple[float, float]:

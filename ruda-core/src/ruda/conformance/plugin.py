@@ -1,25 +1,33 @@
-"""pytest plugin of the kit: which drivers to test, how much, and what was refused.
+"""pytest plugin of the kit: which drivers to test, how much, what is refused or expected to fail, and the report.
 
 Use it with ``-p ruda.conformance.plugin``. A test that takes the fixture
-``client`` runs once for each driver. A skip always has a reason that a program
-can read: ``absent: NAME: why`` or ``refused: feature``; both are counted in
-the summary.
+``client`` runs once for each driver. The kit's own tests skip with
+:func:`refuse` only, and a skip for another reason fails: a driver cannot pass
+by skipping. After each test, guard zones around every array are looked at.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from ruda import registry
+from ruda.conformance import drivers
+from ruda.conformance.expected import Expected
+from ruda.conformance.guards import Guards
+from ruda.conformance.report import ABSENT, REFUSED, Report, markdown, reason, summary, write
 from ruda.errors import RudaError
 from ruda.host.client import ComputeClient
+from ruda.ir.ops import OPS
 from ruda.target import Target
+
+_KIT = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,14 @@ class Amounts:
 QUICK = Amounts(rows=2_000, precise=400, literals=4, kernels=150, expressions=60)
 FULL = Amounts(rows=50_000, precise=20_000, literals=99, kernels=2_000, expressions=1_000)
 
+_REPORT = pytest.StashKey[Report]()
+_EXPECTED = pytest.StashKey[Expected]()
+_ERRORS = pytest.StashKey[list[str]]()
+
 
 def refuse(feature: str) -> NoReturn:
     """Skip the test, since the target does not claim ``feature`` (for instance ``"dtype f16"``)."""
-    pytest.skip(f"refused: {feature}")
+    pytest.skip(f"{REFUSED}{feature}")
 
 
 def require_dtypes(target: Target, *names: str) -> None:
@@ -54,6 +66,15 @@ def require_dtypes(target: Target, *names: str) -> None:
     for name in names:
         if name not in target.dtypes:
             refuse(f"dtype {name}")
+
+
+def require_subgroup_size(target: Target, size: int) -> None:
+    """Skip the test unless the target claims subgroups of ``size`` lanes."""
+    if size not in target.subgroup_sizes:
+        refuse(f"subgroup_size {size}")
+
+
+# --- options and the start ----------------------------------------------------------------------
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,6 +87,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     amounts = {"dest": "ruda_amounts", "action": "store_const", "default": QUICK}
     group.addoption("--quick", const=QUICK, help="small amounts (default)", **amounts)
     group.addoption("--full", const=FULL, help="large amounts, for long runs", **amounts)
+    group.addoption("--xfail", type=Path, metavar="FILE", help="TOML file of tests that fail, and why; all must")
+    group.addoption("--ruda-json", type=Path, metavar="FILE", help="write the report to FILE")
+    group.addoption("--ruda-markdown", type=Path, metavar="FILE", help="write the report to FILE as a page")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,11 +100,22 @@ def pytest_configure(config: pytest.Config) -> None:
         patch.setenv("RUDA_CACHE_DIR", folder.name)
         config.add_cleanup(folder.cleanup)
         config.add_cleanup(patch.undo)
-    for name in dict.fromkeys(config.getoption("--driver") + config.getoption("--require-driver")):
+    named: list[str] = config.getoption("--driver")
+    for name in dict.fromkeys(named + config.getoption("--require-driver")):
+        state = drivers.state(name)
+        if state.condition != "ready":
+            raise pytest.UsageError(f"driver {name}: {state}")
+    report = config.stash[_REPORT] = Report("full" if config.getoption("ruda_amounts") == FULL else "quick", named)
+    for name in named:
+        report.scores[name].facts = {"state": "ready", **drivers.described(name)}
+    config.stash[_ERRORS] = []
+    expected = None
+    if file := config.getoption("--xfail"):
         try:
-            registry.client(name)
-        except RudaError as error:
-            raise pytest.UsageError(f"driver {name}: {error}") from error
+            expected = config.stash[_EXPECTED] = Expected(file)
+        except (OSError, ValueError) as error:
+            raise pytest.UsageError(f"--xfail: {error}") from error
+    config.pluginmanager.register(Collector(report, expected))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -91,13 +126,37 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("driver_name", named or list(installed), scope="session")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Say of each item which driver it tests, and mark those that are expected to fail."""
+    expected = config.stash.get(_EXPECTED, None)
+    for item in items:
+        if name := _driver(item):
+            item.user_properties.append(("driver", name))
+        if expected is not None and (entry := expected.entry(item.nodeid)) is not None:
+            item.add_marker(pytest.mark.xfail(reason=expected.reasons[entry], strict=True))
+
+
+def _driver(item: pytest.Item) -> str:
+    """The driver that a test runs on, or ""."""
+    call = getattr(item, "callspec", None)
+    return str(call.params.get("driver_name", "")) if call is not None else ""
+
+
+# --- fixtures -----------------------------------------------------------------------------------
+
+_guards: dict[ComputeClient, Guards] = {}
+
+
 @pytest.fixture(scope="session")
 def client(driver_name: str) -> ComputeClient:
     """The client of the driver under test, whose name is the fixture ``driver_name``."""
     try:
-        return registry.client(driver_name)
+        found = registry.client(driver_name)
     except RudaError as error:
-        pytest.skip(f"absent: {driver_name}: {error}")
+        pytest.skip(f"{ABSENT}{driver_name}: {error}")
+    if found not in _guards:
+        _guards[found] = Guards(found)
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -107,12 +166,108 @@ def amounts(pytestconfig: pytest.Config) -> Amounts:
     return chosen
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how often each feature was refused, and which drivers are absent."""
+#: What the fixture ``covers`` gives.
+Covers = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def covers(record_property: Callable[[str, object], None]) -> Covers:
+    """Call it with a table, a row and a column of the report that this test speaks of; before any :func:`refuse`."""
+    return lambda table, row, column: record_property("covers", (table, row, column))
+
+
+# --- while tests run ----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Look at the guard zones of the driver's arrays."""
+    yield
+    funcargs: dict[str, Any] = getattr(item, "funcargs", {})
+    if guards := _guards.get(funcargs.get("client")):  # type: ignore[arg-type]
+        if found := guards.check():
+            pytest.fail("a kernel or copy wrote outside of an array: " + "; ".join(found), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Fail a test of the kit that skips without naming what the target does not claim."""
+    report: pytest.TestReport = yield  # type: ignore[assignment]
+    ours = item.path.is_relative_to(_KIT)
+    if ours and report.skipped and not hasattr(report, "wasxfail"):
+        why = reason(report)
+        if not why.startswith((REFUSED, ABSENT)):
+            report.outcome = "failed"
+            report.longrepr = f"a test of the kit may skip with refuse() only, and this one did with: {why}"
+    return report  # type: ignore[return-value]
+
+
+class Collector:
+    """Listens to how tests end; with pytest-xdist, where the reports of all workers come together."""
+
+    def __init__(self, report: Report, expected: Expected | None) -> None:
+        self.report = report
+        self.expected = expected
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in one phase of one test."""
+        self.report.add(report)
+        if self.expected is not None and hasattr(report, "wasxfail"):
+            self.expected.meet(report.nodeid)
+
+
+# --- the end ------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that proves nothing, or that says more than it needs; write the report."""
+    config = session.config
+    if hasattr(config, "workerinput") or config.getoption("collectonly"):
+        return
+    errors, report = config.stash[_ERRORS], config.stash[_REPORT]
+    if not (session.shouldstop or session.shouldfail):
+        for name in config.getoption("--driver"):
+            if not report.scores[name].count("passed") + report.scores[name].count("failed"):
+                errors.append(f"driver {name}: no test ran to its end, so nothing is known of it")
+        expected = config.stash.get(_EXPECTED, None)
+        for entry in expected.dead if expected else ():
+            errors.append(f"{expected.path}: no test fails as {entry!r} says; take it out")  # type: ignore[union-attr]
+        errors += unused_exemptions(report)
+    data = report.as_json()
+    if file := config.getoption("--ruda-json"):
+        write(data, file)
+    if file := config.getoption("--ruda-markdown"):
+        bounds = {op.name: "exact" if not op.ulp else _bound(op.ulp) for op in OPS.values()}
+        file.write_text(markdown(data, bounds, "ruda conformance --markdown FILE"), encoding="utf-8")
+    if errors and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _bound(ulp: Any) -> str:
+    return " / ".join(f"{value:g}" for value in dict.fromkeys(ulp.values()))
+
+
+def unused_exemptions(report: Report) -> list[str]:
+    """Exemptions of the op table that a driver of their family did not need in any of its op's tests."""
+    errors = []
+    for name, score in report.scores.items():
+        for op in OPS.values():
+            tested = any(key[:2] == ("operations", op.name) and key[3] == name for key in report.cells)
+            family = name.partition(":")[0]
+            if family in op.exemptions and tested and op.name not in score.excused:
+                errors.append(f"op {op.name} exempts {family} ({op.exemptions[family]}), and no test needs it")
+    return errors
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The score of each driver, what it refused, which drivers are absent, and errors of the run."""
     skipped = terminalreporter.getreports("skipped")
-    reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in skipped if isinstance(report.longrepr, tuple)]
-    counted = Counter(reason for reason in reasons if reason.startswith(("refused: ", "absent: ")))
-    if counted:
+    absent = sorted({why for r in skipped if (why := reason(r)).startswith(ABSENT)})
+    lines = [*summary(config.stash[_REPORT].as_json()), *absent]
+    if lines or config.stash[_ERRORS]:
         terminalreporter.section("ruda conformance")
-        for reason, count in sorted(counted.items()):
-            terminalreporter.line(f"{reason} ({count} tests)")
+        for line in lines:
+            terminalreporter.line(line)
+        for error in config.stash[_ERRORS]:
+            terminalreporter.line(f"ERROR: {error}", red=True)

@@ -74,6 +74,18 @@ while k < n:
     k += 1
 r = k
 """,
+    "for name reused in while": """
+for k in range(i):
+    r += k
+k = n
+while k > 0:
+    k -= 2
+    if k == i:
+        continue
+    r += k * 10
+    for k in range(k, k - 1):
+        r += 1000
+""",
     "while continue": """
 k = 0
 while k < n:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,11 @@ import pytest
 
 from ruda.conformance.harness import define, guarded
 from ruda.conformance.oracle import differences
-from ruda.conformance.plugin import refuse, require_dtypes
-from ruda.conformance.values import generator, spread, uniform_bits
+from ruda.conformance.plugin import Covers, refuse, require_dtypes
+from ruda.conformance.values import bits_of, generator, spread, uniform_bits
+from ruda.errors import RudaError
 from ruda.host.client import ComputeClient
-from ruda.ir.ops import ATOMICS
+from ruda.ir.ops import ATOMICS, AtomicOp
 from ruda.types import SCALARS, ScalarType, f32, f64, i32, i64, u32, u64
 
 A = Any
@@ -20,30 +23,10 @@ _PAIRS = [(name, type) for name, row in ATOMICS.items() for type in SCALARS if t
 _IDS = [f"{ATOMICS[name].dsl}-{type}" for name, type in _PAIRS]
 _PYTHON = {"and": "and_", "or": "or_"}
 
-ONE_THREAD = """
-@kernel
-def kernel(x, y, z, cells, old):
-    i = dsl.global_idx.x
-    cells[i] = x[i]
-    {result}dsl.atomic.{op}(cells, i{args})
-"""
-SHARED = """
-@kernel
-def kernel(x, y, z, cells, old):
-    s = dsl.shared(64, dsl.{type})
-    i = dsl.global_idx.x
-    t = dsl.thread_idx.x
-    s[t] = x[i]
-    dsl.barrier()
-    {result}dsl.atomic.{op}(s, t{args})
-    dsl.barrier()
-    cells[i] = s[t]
-"""
-
 
 def _claimed(client: ComputeClient, name: str, type: ScalarType) -> None:
     require_dtypes(client.target, type.name)
-    if not any((type.name, key) in client.target.atomics for key in (name, ATOMICS[name].dsl)):
+    if (type.name, name) not in client.target.atomics:
         refuse(f"{name} {type}")
 
 
@@ -52,32 +35,137 @@ def spelling(name: str) -> str:
     return _PYTHON.get(ATOMICS[name].dsl, ATOMICS[name].dsl)
 
 
+BLOCKS, BLOCK = 7, 60
+COUNT = BLOCKS * BLOCK
+
+
+@dataclass(frozen=True)
+class Updates:
+    """One atomic op by many threads.
+
+    Attributes:
+        first, last: the elements before and after; args: the operands of each thread; old: what it returned.
+    """
+
+    first: A
+    args: tuple[A, ...]
+    last: A
+    old: A
+
+
+@cache
+def _updates(client: ComputeClient, type: ScalarType, place: str, cells: int) -> dict[str, Updates | Exception]:
+    """Every op that the target claims for the type, in one kernel; each alone where that cannot be compiled.
+
+    ``cells`` elements are updated in each memory: by one thread each, or by many where they are fewer. The memory is
+    global, or the shared memory of each block.
+    """
+    names = [name for name, t in _PAIRS if t == type and (type.name, name) in client.target.atomics]
+    try:
+        return _run(client, type, place, cells, names)
+    except RudaError:
+        results: dict[str, Any] = {}
+        for name in names:
+            try:
+                results |= _run(client, type, place, cells, [name])
+            except RudaError as error:
+                results[name] = error
+        return results
+
+
+def _run(client: ComputeClient, type: ScalarType, place: str, cells: int, names: list[str]) -> dict[str, Any]:
+    shared = place == "shared"
+    lines = ["@kernel", "def kernel(y, z, cells, old):", "    i = dsl.global_idx.x", "    t = dsl.thread_idx.x"]
+    lines.append(f"    at = {'t' if shared else 'i'} % {cells}")
+    if shared:
+        lines.append(f"    home = dsl.block_idx.x * {cells} + t")
+        lines += [f"    s{k} = dsl.shared({cells}, dsl.{type})" for k in range(len(names))]
+        lines += [f"    if t < {cells}:", *(f"        s{k}[t] = cells[{k}, home]" for k in range(len(names)))]
+        lines.append("    dsl.barrier()")
+    for k, name in enumerate(names):
+        row = ATOMICS[name]
+        where = f"s{k}, at" if shared else f"cells, ({k}, at)"
+        args = "".join(f", {n}[{k}, i]" for n in ("y", "z")[: row.arity])
+        lines.append(f"    {f'old[{k}, i] = ' if row.returns else ''}dsl.atomic.{spelling(name)}({where}{args})")
+    if shared:
+        lines += ["    dsl.barrier()", f"    if t < {cells}:"]
+        lines += [f"        cells[{k}, home] = s{k}[t]" for k in range(len(names))]
+    count = cells * BLOCKS if shared else cells
+    rows = [ATOMICS[name] for name in names]
+    x = np.stack([_operands(row, type, "x", count) for row in rows])
+    y, z = (np.stack([_operands(row, type, n, COUNT) for row in rows]) for n in "yz")
+    if count == COUNT:
+        for k, row in enumerate(rows):
+            if row.arity == 2:  # half of the comparisons hold
+                y[k, ::2] = x[k, ::2]
+    after, old = guarded(client, x.shape, type), guarded(client, y.shape, type)
+    after.array.copy_(x)
+    define("\n".join(lines) + "\n")[BLOCKS, BLOCK](client.array(y), client.array(z), after.array, old.array)
+    last, returned = after.numpy(), old.numpy()
+    given = [(y[k], z[k])[: row.arity] for k, row in enumerate(rows)]
+    return {name: Updates(x[k], given[k], last[k], returned[k]) for k, name in enumerate(names)}
+
+
+def _operands(row: AtomicOp, type: ScalarType, name: str, count: int) -> A:
+    """Random values of any bits and of every magnitude; few different ones where the op compares."""
+    rng = generator("atomics", row.name, type.name, name, count)
+    if row.arity == 2:
+        return rng.integers(0, 5, count).astype(type.dtype)
+    return np.where(rng.random(count) < 0.5, spread(type, count, rng), uniform_bits(type, count, rng))
+
+
+def _of(results: dict[str, Updates | Exception], name: str) -> Updates:
+    found = results[name]
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
 @pytest.mark.parametrize("place", ["global", "shared"])
 @pytest.mark.parametrize(("name", "type"), _PAIRS, ids=_IDS)
-def test_value_and_old_value(client: ComputeClient, name: str, type: ScalarType, place: str) -> None:
+def test_value_and_old_value(client: ComputeClient, name: str, type: ScalarType, place: str, covers: Covers) -> None:
     """Each on its own element: what is stored and what is returned, bit for bit."""
+    covers("atomics", ATOMICS[name].dsl, str(type))
     _claimed(client, name, type)
-    row = ATOMICS[name]
-    count = 64 * 9
-    rng = generator("atomics", name, type.name)
-    draws = [(rng.random(count) < 0.5, uniform_bits(type, count, rng), spread(type, count, rng)) for _ in "xyz"]
-    x, y, z = (np.where(*draw) for draw in draws)
-    if row.dsl == "compare_exchange":
-        y[::2] = x[::2]
-    text = (ONE_THREAD if place == "global" else SHARED).format(
-        type=type,
-        op=spelling(name),
-        args="".join(f", {n}[i]" for n in ("y", "z")[: row.arity]),
-        result="old[i] = " if row.returns else "",
-    )
-    cells, old = guarded(client, count, type), guarded(client, count, type)
-    define(text)[9, 64](*(client.array(v) for v in (x, y, z)), cells.array, old.array)
+    u = _of(_updates(client, type, place, BLOCK if place == "shared" else COUNT), name)
     with np.errstate(all="ignore"):
-        want = np.asarray(row.combine(x, *(y, z)[: row.arity])).astype(type.dtype)
-    wrong = differences(cells.numpy(), want)
-    assert len(wrong) == 0, [(x[k], y[k], z[k], cells.numpy()[k], want[k]) for k in wrong[:5]]
-    if row.returns:
-        assert len(differences(old.numpy(), x)) == 0
+        want = np.asarray(ATOMICS[name].combine(u.first, *u.args)).astype(type.dtype)
+    wrong = differences(u.last, want)
+    assert len(wrong) == 0, [(u.first[k], *(a[k] for a in u.args), u.last[k], want[k]) for k in wrong[:5]]
+    if ATOMICS[name].returns:
+        assert len(differences(u.old, u.first)) == 0
+
+
+@pytest.mark.parametrize("place", ["global", "shared"])
+@pytest.mark.parametrize(("name", "type"), _PAIRS, ids=_IDS)
+def test_under_contention(client: ComputeClient, name: str, type: ScalarType, place: str, covers: Covers) -> None:
+    """Many threads on three elements: there is an order of the updates that explains what each one returned.
+
+    Each update leads from the value that it returned to another; so the values that were left are those that were
+    come to, but for the first and the last.
+    """
+    covers("atomics", ATOMICS[name].dsl, str(type))
+    _claimed(client, name, type)
+    row, u = ATOMICS[name], _of(_updates(client, type, place, 3), name)
+    threads = np.arange(COUNT)
+    home = threads % 3 + (threads // BLOCK * 3 if place == "shared" else 0)
+    with np.errstate(all="ignore"):
+        come = np.asarray(row.combine(u.old, *u.args)).astype(type.dtype)
+    for cell in range(len(u.first)):
+        mine, first, last = home == cell, u.first[cell : cell + 1], u.last[cell : cell + 1]
+        if not row.returns:
+            assert _sorted(last)[0] in _sorted(u.args[0][mine])
+            continue
+        left, reached = (np.concatenate(both) for both in ((u.old[mine], last), (first, come[mine])))
+        np.testing.assert_array_equal(_sorted(left), _sorted(reached))
+
+
+def _sorted(values: A) -> A:
+    """The bits of each in order; one NaN stands for all."""
+    if values.dtype.kind not in "iu":
+        with np.errstate(invalid="ignore"):  # a signalling one
+            values = np.where(np.isnan(values), np.full_like(values, np.nan), values)
+    return np.sort(bits_of(values))
 
 
 CONTENDED = """

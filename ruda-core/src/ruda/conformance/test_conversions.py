@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,12 @@ import pytest
 
 from ruda.conformance.harness import Check, evaluate
 from ruda.conformance.oracle import differences
-from ruda.conformance.plugin import Amounts, require_dtypes
+from ruda.conformance.plugin import Amounts, Covers, require_dtypes
 from ruda.conformance.spelling import literal, spell, type_name
 from ruda.conformance.values import edges, generator, literals, spread, uniform_bits
 from ruda.host.client import ComputeClient
 from ruda.ir.ops import OPS
-from ruda.types import NUMBERS, SCALARS, ScalarType
+from ruda.types import NUMBERS, SCALARS, STORAGE, ScalarType, f32, f64
 
 A = Any
 
@@ -41,14 +42,70 @@ def _compare(client: ComputeClient, checks: list[Check], columns: dict[str, A]) 
     assert not failures, f"(form, x, got, want): {failures[:6]}"
 
 
+@cache
+def _cast_to_all(client: ComputeClient, type: ScalarType, count: int) -> tuple[A, dict[str, Any]]:
+    """Values of the type, and what each type of the target gives for them; one kernel for all."""
+    x = _values(type, count)
+    targets = [t for t in SCALARS if t.name in client.target.dtypes]
+    checks = [Check(t.name, spell(OPS["cast"], "x", to=t), t, None) for t in targets]
+    return x, evaluate(client, checks, {"x": x}, group=24)
+
+
+@pytest.mark.parametrize("to", SCALARS, ids=str)
 @pytest.mark.parametrize("type", SCALARS, ids=str)
-def test_casts_to_every_type(client: ComputeClient, type: ScalarType, amounts: Amounts) -> None:
+def test_casts(client: ComputeClient, type: ScalarType, to: ScalarType, amounts: Amounts, covers: Covers) -> None:
     """``dsl.T(x)``: saturating from floats, truncating between ints, rounded once to floats, ``!= 0`` to bool."""
+    covers("conversions", f"from {type}", str(to))
+    require_dtypes(client.target, type.name, to.name)
+    x, results = _cast_to_all(client, type, amounts.rows)
+    got = results[to.name]
+    if isinstance(got, Exception):
+        raise got
+    want = OPS["cast"].evaluate(x, to=to)
+    rows = [(x[k], got[k], want[k]) for k in differences(got, want)[:6]]
+    assert not rows, f"(x, got, want): {rows}"
+
+
+@pytest.mark.parametrize("type", [t for t in SCALARS if t.bits <= 16], ids=str)
+def test_every_value_of_a_narrow_type(client: ComputeClient, type: ScalarType) -> None:
+    """All of them, to every type."""
     require_dtypes(client.target, type.name)
-    x = _values(type, amounts.rows)
+    count = 2 if type.kind == "bool" else 1 << type.bits
+    x = np.arange(count).astype(f"u{type.size}").view(type.dtype)
     targets = [t for t in SCALARS if t.name in client.target.dtypes]
     cast = OPS["cast"]
     _compare(client, [Check(f"to {t}", spell(cast, "x", to=t), t, cast.evaluate(x, to=t)) for t in targets], {"x": x})
+
+
+@pytest.mark.parametrize("to", [t for t in SCALARS if t.is_float and t.bits <= 16], ids=str)
+@pytest.mark.parametrize("type", [f32, f64], ids=str)
+def test_ties_are_rounded_to_even(client: ComputeClient, type: ScalarType, to: ScalarType) -> None:
+    """Halfway between any two neighbours of a narrow type, and the wider type's next numbers on both sides."""
+    require_dtypes(client.target, type.name, to.name)
+    with np.errstate(all="ignore"):
+        every = np.arange(1 << to.bits).astype(f"u{to.size}").view(to.dtype).astype(np.float64)
+        finite = np.unique(every[np.isfinite(every)])
+        # Behind the largest number, half a step more is where it overflows.
+        ends = finite[-1] + (finite[-1] - finite[-2]) * np.array([0.5, 1.0])
+        middle = np.concatenate([(finite[1:] + finite[:-1]) / 2, ends, -ends]).astype(type.dtype)
+        x = np.concatenate([middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)]).astype(type.dtype)
+    want = _nearest(x, to)
+    _compare(client, [Check(f"to {to}", spell(OPS["cast"], "x", to=to), to, want)], {"x": x})
+
+
+def _nearest(x: A, to: ScalarType) -> A:
+    """``x`` as the nearest number of ``to``, an even one in the middle, found by search and not by arithmetic."""
+    with np.errstate(all="ignore"):
+        numbers = np.arange(1 << (to.bits - 1)).astype(f"u{to.size}").view(to.dtype).astype(np.float64)
+        finite = numbers[np.isfinite(numbers)]
+        # The last is what comes after the largest number, were there one more.
+        values = np.append(finite, 2 * finite[-1] - finite[-2])
+        magnitude = np.abs(x.astype(np.float64))
+        above = np.clip(np.searchsorted(values, magnitude), 1, len(finite))
+        up, down = values[above] - magnitude, magnitude - values[above - 1]
+        chosen = np.where((up < down) | ((up == down) & (above % 2 == 0)), above, above - 1)
+        found = np.where(chosen == len(finite), np.inf, values[chosen])
+        return np.copysign(found, x).astype(to.dtype)
 
 
 @pytest.mark.parametrize("type", SCALARS, ids=str)
@@ -81,14 +138,14 @@ def test_stores_convert(client: ComputeClient, type: ScalarType, amounts: Amount
     _compare(client, [Check(f"into {t}", "x", t, cast.evaluate(x, to=t)) for t in allowed], {"x": x})
 
 
-@pytest.mark.parametrize("type", NUMBERS, ids=str)
+@pytest.mark.parametrize("type", (*NUMBERS, *STORAGE), ids=str)
 def test_bitcasts(client: ComputeClient, type: ScalarType, amounts: Amounts) -> None:
     """``dsl.bitcast`` keeps every bit, of run-time values and of constants."""
     require_dtypes(client.target, type.name)
     x = _values(type, amounts.rows)
     bitcast = OPS["bitcast"]
     checks = []
-    for to in (t for t in NUMBERS if t.bits == type.bits and t.name in client.target.dtypes):
+    for to in (t for t in (*NUMBERS, *STORAGE) if t.bits == type.bits and t.name in client.target.dtypes):
         checks.append(Check(f"to {to}", spell(bitcast, "x", to=to), to, bitcast.evaluate(x, to=to)))
         for value in literals(type):
             if value != value:  # the bits of a NaN constant are not given

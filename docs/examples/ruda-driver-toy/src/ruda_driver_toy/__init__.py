@@ -1,0 +1,1 @@
+"""A driver to learn from: kernels as NumPy programs."""
