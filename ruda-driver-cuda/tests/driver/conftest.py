@@ -1,0 +1,398 @@
+"""A stand-in for ``cuda.bindings.driver``, and servers on it: GPUs of host memory, which work when the test says so.
+
+Streams are queues: ``drain`` runs what is queued, and so does a wait, or the third look at a stream or an event. A test
+looks at ``calls`` and sets ``fails``; calls that need a current context fail without one, as the driver's do.
+"""
+
+import ctypes
+import sys
+import types
+from collections import defaultdict, deque
+from enum import IntEnum
+
+import pytest
+
+from ruda.contract import CompiledKernel, Compiler, RuntimeOptions, Source
+from ruda.host import ComputeClient
+from ruda_driver_cuda import driver
+from ruda_driver_cuda.device import CudaDevice
+from ruda_driver_cuda.runtime import CudaRuntime
+from ruda_driver_cuda.server import CudaServer
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_INITIALIZED = 3
+    CUDA_ERROR_STUB_LIBRARY = 34
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_INVALID_IMAGE = 200
+    CUDA_ERROR_INVALID_HANDLE = 400
+    CUDA_ERROR_NOT_READY = 600
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701
+    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803
+    CUDA_ERROR_UNKNOWN = 999
+
+
+OK = CUresult.CUDA_SUCCESS
+
+
+class Handle(int):
+    """What the bindings wrap a pointer in."""
+
+
+class Record(types.SimpleNamespace):
+    """What the bindings have for a struct."""
+
+
+class Names:
+    """An enum of the bindings, any of whose names is itself."""
+
+    def __getattr__(self, name):
+        return Record(name=name, value=name)
+
+
+class FakeDriver(types.ModuleType):
+    """The module.
+
+    Attributes:
+        version, gpus: the driver's version, and a dict of attributes for each GPU.
+        calls: names of the calls so far.
+        fails: what calls of a name give from now on, by name.
+        kernels: what an entry point does, given grid, block and the packed block's first ``packed_bytes``.
+    """
+
+    CUresult = CUresult
+    CUstream = CUfunction = CUkernel = cuuint64_t = Handle
+    CUlaunchConfig = CUmemPoolProps = CUmemLocation = Record
+
+    def __init__(self, gpus=1, version=13000, started=OK, total=1 << 34):
+        super().__init__("cuda.bindings.driver")
+        names = {"COMPUTE_CAPABILITY_MAJOR": 9, "COMPUTE_CAPABILITY_MINOR": 0}
+        names |= {"MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448, "MEMORY_POOLS_SUPPORTED": 1}
+        self.gpus = [dict(names) for _ in range(gpus)]
+        self.version, self.started, self.total, self.used = version, started, total, 0
+        self.calls, self.fails, self.kernels = [], {}, {}
+        self.packed_bytes = 8
+        self.current, self.retained = [], []
+        self.queues, self.memory, self.events = defaultdict(deque), {}, {}
+        self.libraries, self.numbers = {}, iter(range(0x1000, 1 << 30, 16))
+        self.registers, self.most_threads = 32, 1024
+        self.clock = 0.0
+        self.queries = defaultdict(int)
+
+    def __getattr__(self, name):
+        if name.startswith("CU") and not name.startswith("CUDA"):
+            return Names()
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        function = getattr(type(self), f"_{name}", None)
+        if function is None:
+            raise AttributeError(f"the fake driver has no {name}")
+
+        def call(*arguments):
+            self.calls.append(name)
+            if name in self.fails:
+                return (self.fails[name],)
+            given = function(self, *arguments)
+            return given if isinstance(given, tuple) else (OK if given is None else given,)
+
+        call.__name__ = name
+        return call
+
+    # --- the process ---
+    def _cuInit(self, flags):
+        return self.started
+
+    def _cuDriverGetVersion(self):
+        return OK, self.version
+
+    def _cuDeviceGetCount(self):
+        return OK, len(self.gpus)
+
+    def _cuDeviceGet(self, index):
+        return (OK, index) if index < len(self.gpus) else (CUresult.CUDA_ERROR_INVALID_VALUE, None)
+
+    def _cuDeviceGetAttribute(self, attribute, device):
+        return OK, self.gpus[device][attribute.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def _cuGetErrorString(self, status):
+        return OK, status.name.removeprefix("CUDA_ERROR_").replace("_", " ").lower().encode()
+
+    # --- contexts ---
+    def _cuDevicePrimaryCtxRetain(self, device):
+        self.retained.append(device)
+        return OK, Handle(0xC0 + device)
+
+    def _cuDevicePrimaryCtxRelease(self, device):
+        self.retained.remove(device)
+
+    def _cuCtxPushCurrent(self, context):
+        self.current.append(context)
+
+    def _cuCtxPopCurrent(self):
+        return OK, self.current.pop()
+
+    def _cuCtxSynchronize(self):
+        self._need()
+        self.drain()
+
+    def _need(self):
+        assert self.current, "no context is current"
+
+    # --- streams and events ---
+    def _cuStreamCreate(self, flags):
+        self._need()
+        assert flags == "CU_STREAM_NON_BLOCKING"
+        return OK, Handle(next(self.numbers))
+
+    def _cuStreamDestroy(self, stream):
+        self.drain(stream)
+
+    def _cuStreamQuery(self, stream):
+        if stream in (1, 2):
+            self._need()
+        if not self.queues[stream]:
+            return OK
+        return self._not_ready(stream, lambda: self.drain(stream))
+
+    def _cuStreamSynchronize(self, stream):
+        self.drain(stream)
+
+    def _cuStreamWaitEvent(self, stream, event, flags):
+        mark = self.events[event].mark  # what was recorded until now
+        self.queues[stream].append(lambda: mark is None or mark.finish())
+
+    def _cuEventCreate(self, flags):
+        self._need()
+        event = Handle(next(self.numbers))
+        self.events[event] = Record(timing=flags == "CU_EVENT_DEFAULT", mark=None)
+        return OK, event
+
+    def _cuEventDestroy(self, event):
+        del self.events[event]
+
+    def _cuEventRecord(self, event, stream):
+        if stream in (1, 2):
+            self._need()
+        mark = Record(at=None, finish=lambda: mark.at is None and self.drain(stream))
+
+        def reach():
+            self.clock += 0.25
+            mark.at = self.clock
+
+        self.events[event].mark = mark
+        self.queues[stream].append(reach)
+
+    def _cuEventQuery(self, event):
+        mark = self.events[event].mark
+        if mark is None or mark.at is not None:
+            return OK
+        return self._not_ready(event, mark.finish)
+
+    def _not_ready(self, handle, finish):
+        """What a query gives; from the third one on the work has time to finish."""
+        self.queries[handle] += 1
+        if self.queries[handle] == 3:
+            self.queries[handle] = 0
+            finish()
+        return CUresult.CUDA_ERROR_NOT_READY
+
+    def _cuEventSynchronize(self, event):
+        self.events[event].mark.finish()
+
+    def _cuEventElapsedTime(self, start, end):
+        assert self.events[start].timing
+        assert self.events[end].timing
+        return OK, self.events[end].mark.at - self.events[start].mark.at
+
+    def drain(self, *streams):
+        """Run what is queued on ``streams``, or on all."""
+        for stream in streams or tuple(self.queues):
+            while self.queues[stream]:
+                self.queues[stream].popleft()()
+
+    # --- memory ---
+    def _allocate(self, nbytes):
+        self._need()
+        if self.used + nbytes > self.total:
+            return CUresult.CUDA_ERROR_OUT_OF_MEMORY, None
+        raw = ctypes.create_string_buffer(nbytes + 256)
+        pointer = Handle(-(-ctypes.addressof(raw) // 256) * 256)
+        self.memory[pointer] = raw, nbytes
+        self.used += nbytes
+        return OK, pointer
+
+    def _cuMemAlloc(self, nbytes):
+        return self._allocate(nbytes)
+
+    def _cuMemAllocFromPoolAsync(self, nbytes, pool, stream):
+        return self._allocate(nbytes)
+
+    def _cuMemHostAlloc(self, nbytes, flags):
+        return self._allocate(nbytes)
+
+    def _cuMemFree(self, pointer):
+        self._need()
+        self.used -= self.memory.pop(pointer)[1]
+
+    def _cuMemFreeHost(self, pointer):
+        self._cuMemFree(pointer)
+
+    def _cuMemFreeAsync(self, pointer, stream):
+        self._need()
+        self.queues[stream].append(lambda: self.memory.pop(pointer))
+        self.used -= self.memory[pointer][1]
+
+    def _cuMemPoolCreate(self, properties):
+        self._need()
+        return OK, Handle(next(self.numbers))
+
+    def _cuMemPoolSetAttribute(self, pool, attribute, value):
+        assert attribute.name == "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD"
+
+    def _cuMemPoolTrimTo(self, pool, nbytes):
+        self._need()
+
+    def _cuMemPoolDestroy(self, pool):
+        self._need()
+
+    def _cuMemGetInfo(self):
+        self._need()
+        return OK, self.total - self.used, self.total
+
+    def _cuPointerGetAttribute(self, attribute, pointer):
+        found = any(int(p) <= pointer < int(p) + n for p, (_, n) in self.memory.items())
+        return (OK, 0) if found else (CUresult.CUDA_ERROR_INVALID_VALUE, None)
+
+    def _copy(self, dst, src, nbytes, stream):
+        self._need()
+        self.queues[stream].append(lambda: ctypes.memmove(int(dst), int(src), nbytes) and None)
+
+    _cuMemcpyHtoDAsync = _cuMemcpyDtoHAsync = _cuMemcpyDtoDAsync = _copy
+
+    def _cuMemsetD8Async(self, pointer, value, count, stream):
+        self._fill(pointer, value.to_bytes(1, "little") * count, stream)
+
+    def _cuMemsetD16Async(self, pointer, value, count, stream):
+        self._fill(pointer, value.to_bytes(2, "little") * count, stream)
+
+    def _cuMemsetD32Async(self, pointer, value, count, stream):
+        self._fill(pointer, value.to_bytes(4, "little") * count, stream)
+
+    def _fill(self, pointer, data, stream):
+        self._need()
+        self.queues[stream].append(lambda: ctypes.memmove(int(pointer), data, len(data)) and None)
+
+    # --- kernels ---
+    def _cuLibraryLoadData(self, code, *options):
+        self._need()
+        if code == b"broken":
+            return CUresult.CUDA_ERROR_INVALID_IMAGE, None
+        library = Handle(next(self.numbers))
+        self.libraries[library] = code
+        return OK, library
+
+    def _cuLibraryUnload(self, library):
+        del self.libraries[library]
+
+    def _cuLibraryGetKernel(self, library, name):
+        kernel = Handle(next(self.numbers))
+        self.kernels.setdefault(name.decode(), lambda *_: None)
+        self.libraries[kernel] = name.decode()
+        return OK, kernel
+
+    def _cuKernelGetFunction(self, kernel):
+        self._need()
+        return OK, Handle(kernel + 1)
+
+    def _cuKernelGetAttribute(self, attribute, kernel, device):
+        known = {
+            "CU_FUNC_ATTRIBUTE_NUM_REGS": self.registers,
+            "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK": self.most_threads,
+        }
+        return OK, known[attribute.name]
+
+    def _cuKernelSetAttribute(self, attribute, value, kernel, device):
+        assert attribute.name == "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
+        self.dynamic = value
+
+    def _cuLaunchKernelEx(self, config, function, params, extra):
+        if config.hStream in (1, 2):
+            self._need()
+        address = ctypes.c_void_p.from_address(params).value
+        packed = ctypes.string_at(address, self.packed_bytes)
+        grid = config.gridDimX, config.gridDimY, config.gridDimZ
+        block = config.blockDimX, config.blockDimY, config.blockDimZ
+        kernel = self.kernels[self.libraries[function]]
+        self.queues[config.hStream].append(lambda: kernel(grid, block, packed))
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Put a fake driver where the bindings are; gives it."""
+
+    def put(fake):
+        monkeypatch.setitem(sys.modules, "cuda.bindings.driver", fake)
+        monkeypatch.setattr(driver, "_owner", None)
+        return fake
+
+    return put
+
+
+@pytest.fixture
+def make_driver(install):
+    """Install a fake driver with arguments of :class:`FakeDriver`."""
+    return lambda *args, **named: install(FakeDriver(*args, **named))
+
+
+@pytest.fixture
+def fake(make_driver):
+    """One GPU."""
+    return make_driver()
+
+
+@pytest.fixture
+def server(fake):
+    """An open server on the fake GPU; it leaves no context current, ever."""
+    server = CudaServer(0)
+    yield server
+    server.close()
+    assert fake.current == []
+
+
+@pytest.fixture
+def client(fake):
+    """A client on the fake GPU that is not shared with other tests."""
+    device, options = CudaDevice(0), RuntimeOptions()
+    target = CudaRuntime.target(device)
+    client = ComputeClient(device, target, Uncompiled(target), CudaRuntime.open(device, options), options)
+    yield client
+    client.close()
+    assert fake.current == []
+
+
+class Uncompiled(Compiler):
+    """What stands for NVRTC: code is the text."""
+
+    fingerprint = "text"
+
+    def emit(self, kernel):
+        return Source(f"// {kernel.name}", kernel.name, {"dynamic_shared": 0})
+
+    def build(self, source):
+        return source.text.encode()
+
+
+@pytest.fixture
+def load(server):
+    """Load a kernel of some entry point."""
+
+    def loaded(name="k", *, block=(64, 1, 1), binary=b"code", dynamic=0):
+        source = Source("", name, {"dynamic_shared": dynamic})
+        return server.load(CompiledKernel(name, source, binary, block, dynamic))
+
+    return loaded
