@@ -177,7 +177,8 @@ store @x[cast.i32(%n)] = shl.i32(%s, i32(1000))
 def test_checked_kernels_never_bring_the_process_down():
     script = f"""
     import ruda.passes.pipeline as pipeline
-    pipeline.divergence.check = lambda kernel, target: None  # what is refused where provable must not crash where it is not
+    # What is refused where it can be proven must not crash where it cannot.
+    pipeline.divergence.check = lambda kernel, target: None
     for what, body in {BAD!r}.items():
         for block in ((64, 1, 1), (1, 1, 1), (7, 3, 2)):
             kernel = bench.parse(body, X, "array @y i32 rank 2 c align 4", "shared @sh i32 [64]", block=block)

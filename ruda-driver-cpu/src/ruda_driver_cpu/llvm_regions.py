@@ -11,14 +11,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from ruda.ir import Atomic, Block, Expr, Fence, Kernel, Load, Local, Store, walk
+from ruda.ir import Atomic, Block, Call, Expr, Fence, Kernel, Load, Local, Store, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
     BlockFor,
     BlockIf,
     BlockLoop,
-    Least,
+    Extremes,
     Once,
     Region,
     ThreadLoop,
@@ -30,6 +30,10 @@ from ruda_driver_cpu.llvm_writer import mem, reg
 
 #: A loop over fewer threads than this may be unrolled; a longer one is left whole for the vectoriser.
 WHOLE = 8
+
+#: A loop over at least LONG_ROW threads of at most WIDE statements, none of them a call, works on INTERLEAVED vectors
+#: at a time, so that more loads are under way.
+LONG_ROW, WIDE, INTERLEAVED = 128, 16, 4
 
 
 @dataclass
@@ -55,8 +59,8 @@ class Regions:
                     self.threads(region)
                 case Once():
                     self.statements.block(region.body)
-                case Least():
-                    self.statements.scope.define(region.value, self.least(region.local))
+                case Extremes():
+                    self.extremes(region)
                 case BlockIf():
                     self.branch(region)
                 case BlockFor():
@@ -113,17 +117,20 @@ class Regions:
             w.do(f"store i8 {w.op(f'or i8 {so_far}, {byte}')}, ptr {found}")
         return w.op(f"icmp ne i8 {w.op(f'load i8, ptr {found}')}, 0")
 
-    def least(self, local: Local) -> str:
-        """The least of the block's slots of ``local``."""
-        w, place, type = self.statements.scope.writer, self.context[local], reg(local.type)
-        found = w.slot(type)
-        w.do(f"store {type} -1, ptr {found}")
-        with w.repeat(self.kernel.threads, hint="least") as thread:
+    def extremes(self, region: Extremes) -> None:
+        """Look through the block's slots of a local."""
+        scope, type = self.statements.scope, reg(region.local.type)
+        w, place = scope.writer, self.context[region.local]
+        found = {"umin": (region.least, w.slot(type), "-1"), "umax": (region.most, w.slot(type), "0")}
+        for _, slot, start in found.values():
+            w.do(f"store {type} {start}, ptr {slot}")
+        with w.repeat(self.kernel.threads, hint="extremes") as thread:
             here = w.op(f"load {type}, ptr {w.op(f'getelementptr inbounds {type}, ptr {place.address}, i64 {thread}')}")
-            so_far = w.op(f"load {type}, ptr {found}")
-            less = w.call(f"llvm.umin.{type}", type, (type, so_far), (type, here))
-            w.do(f"store {type} {less}, ptr {found}")
-        return w.op(f"load {type}, ptr {found}")
+            for op, (_, slot, _) in found.items():
+                so_far = w.op(f"load {type}, ptr {slot}")
+                w.do(f"store {type} {w.call(f'llvm.{op}.{type}', type, (type, so_far), (type, here))}, ptr {slot}")
+        for value, slot, _ in found.values():
+            scope.define(value, w.op(f"load {type}, ptr {slot}"))
 
     def threads(self, region: ThreadLoop) -> None:
         """The loop over threads, twice where most blocks need no guards."""
@@ -142,11 +149,11 @@ class Regions:
         w.jump(after)
         w.place(edge)
         if (row := scope.merged) is not None:
-            # Most blocks of the row may be inside all the same: take them one by one.
+            # Most blocks of the row may be inside all the same: try half of them, down to one.
             single, several = w.name("single"), w.name("several")
             w.branch(w.op(f"icmp eq i64 {row.blocks}, 1"), single, several)
             w.place(several)
-            w.do(f"store i64 1, ptr {row.limit}")
+            w.do(f"store i64 {w.op(f'lshr i64 {row.blocks}, 1')}, ptr {row.limit}")
             w.jump(row.again)
             w.place(single)
         self.loops(region)
@@ -162,27 +169,32 @@ class Regions:
         if row is not None:
             rounds["x"] = self.statements.scope.as_index(row.threads, index)
         innermost = next((axis for axis, count in rounds.items() if count != 1), "")
-        linear = "0"
+        body = list(walk(region.body))
+        linear, simple = "0", len(body) <= WIDE and not any(isinstance(s, Call) for s in body)
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
                 here = "0"
                 if rounds[axis] != 1:
-                    meta = self.loop_meta(group, whole=axis == innermost and (row is not None or size >= WHOLE))
+                    whole = axis == innermost and (row is not None or size >= WHOLE)
+                    long = axis == innermost and (row is not None or size >= LONG_ROW)
+                    meta = self.loop_meta(group, whole=whole, wide=long and simple)
                     repeat = w.repeat(rounds[axis], type=reg(index), hint=f"threads.{axis}", meta=meta)
                     here = loops.enter_context(repeat)
                 indices[f"thread_idx_{axis}"] = here
                 linear = self.flatten(linear, here, size)
                 self.global_index(axis, here, size)
             self.body(region, linear, group)
-            if innermost and any(is_long(s, self.statements.functions) for s in walk(region.body)):
+            if innermost and any(is_long(s, self.statements.functions) for s in body):
                 self.statements.poll()
 
-    def loop_meta(self, group: str, *, whole: bool) -> str:
-        """What LLVM may know of a loop over threads."""
+    def loop_meta(self, group: str, *, whole: bool, wide: bool) -> str:
+        """What LLVM may know of a loop over threads: leave it ``whole``, take ``INTERLEAVED`` vectors at a time."""
         meta = self.statements.scope.writer.module.meta
         facts = [meta(f'!{{!"llvm.loop.parallel_accesses", {group}}}')] if group else []
         if whole:
             facts.append(meta('!{!"llvm.loop.unroll.disable"}'))
+        if wide:
+            facts.append(meta(f'!{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}'))
         return f", !llvm.loop {meta('distinct !{' + ', '.join(['{self}', *facts]) + '}')}" if facts else ""
 
     def flatten(self, linear: str, here: str, size: int) -> str:

@@ -47,7 +47,7 @@ class CpuRuntime(Runtime):
         return CpuServer(threads())
 
     @classmethod
-    def compiler(cls, target: Target) -> Compiler:
+    def compiler(cls, target: Target, options: RuntimeOptions | None = None) -> Compiler:
         return CpuCompiler(target)
 
 

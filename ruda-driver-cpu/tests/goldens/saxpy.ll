@@ -8,7 +8,7 @@ entry:
   %s4 = alloca i64
   %s5 = alloca i64
   %s85 = alloca i32
-  %s113 = alloca i32
+  %s114 = alloca i32
   %v6 = getelementptr inbounds i8, ptr %packed, i64 0
   %v7 = load float, ptr %v6, align 1
   %v8 = getelementptr inbounds i8, ptr %packed, i64 8
@@ -121,98 +121,99 @@ end90:
   %v101 = add nuw nsw i32 %v86, 1
   store i32 %v101, ptr %s85
   %v102 = icmp ult i32 %v101, %v78
-  br i1 %v102, label %threads.x83, label %after84, !llvm.loop !3
+  br i1 %v102, label %threads.x83, label %after84, !llvm.loop !4
 after84:
   br label %both77
 edge76:
   %v105 = icmp eq i64 %v58, 1
   br i1 %v105, label %single103, label %several104
 several104:
-  store i64 1, ptr %s1
+  %v106 = lshr i64 %v58, 1
+  store i64 %v106, ptr %s1
   br label %block
 single103:
-  %v106 = trunc i64 %v59 to i32
-  %v107 = mul nuw nsw i32 %v51, 1
-  %v108 = add nuw nsw i32 %v107, 0
-  %v109 = mul nuw nsw i32 %v49, 1
-  %v110 = add nuw nsw i32 %v109, 0
-  store i32 0, ptr %s113
-  br label %threads.x111
-threads.x111:
-  %v114 = load i32, ptr %s113
-  %v115 = zext nneg i32 %v114 to i64
-  %v116 = mul nuw nsw i32 %v47, 32
-  %v117 = add nuw nsw i32 %v116, %v114
-  %v122 = icmp slt i32 %v117, %v21
-  br i1 %v122, label %then119, label %endif121
-then119:
-  %v123 = trunc i64 %v11 to i32
-  %v124 = icmp ult i32 %v117, %v123
-  br i1 %v124, label %in125, label %out126
-in125:
-  %v127 = sext i32 %v117 to i64
-  %v128 = getelementptr inbounds float, ptr %v9, i64 %v127
-  %v129 = load float, ptr %v128, align 4, !llvm.access.group !4
-  br label %out126
-out126:
-  %v130 = phi float [ %v129, %in125 ], [ 0x0000000000000000, %then119 ]
-  %v131 = trunc i64 %v17 to i32
-  %v132 = icmp ult i32 %v117, %v131
-  br i1 %v132, label %in133, label %out134
-in133:
-  %v135 = sext i32 %v117 to i64
-  %v136 = getelementptr inbounds float, ptr %v15, i64 %v135
-  %v137 = load float, ptr %v136, align 4, !llvm.access.group !4
-  br label %out134
-out134:
-  %v138 = phi float [ %v137, %in133 ], [ 0x0000000000000000, %out126 ]
-  %v139 = trunc i64 %v17 to i32
-  %v140 = icmp ult i32 %v117, %v139
-  br i1 %v140, label %in141, label %out142
-in141:
-  %v143 = fmul float %v7, %v130
-  %v144 = fadd float %v143, %v138
-  %v145 = sext i32 %v117 to i64
-  %v146 = getelementptr inbounds float, ptr %v15, i64 %v145
-  store float %v144, ptr %v146, align 4, !llvm.access.group !4
-  br label %out142
-out142:
-  br label %endif121
-endif121:
-  br label %end118
-end118:
-  %v147 = add nuw nsw i32 %v114, 1
-  store i32 %v147, ptr %s113
-  %v148 = icmp ult i32 %v147, %v106
-  br i1 %v148, label %threads.x111, label %after112, !llvm.loop !7
-after112:
+  %v107 = trunc i64 %v59 to i32
+  %v108 = mul nuw nsw i32 %v51, 1
+  %v109 = add nuw nsw i32 %v108, 0
+  %v110 = mul nuw nsw i32 %v49, 1
+  %v111 = add nuw nsw i32 %v110, 0
+  store i32 0, ptr %s114
+  br label %threads.x112
+threads.x112:
+  %v115 = load i32, ptr %s114
+  %v116 = zext nneg i32 %v115 to i64
+  %v117 = mul nuw nsw i32 %v47, 32
+  %v118 = add nuw nsw i32 %v117, %v115
+  %v123 = icmp slt i32 %v118, %v21
+  br i1 %v123, label %then120, label %endif122
+then120:
+  %v124 = trunc i64 %v11 to i32
+  %v125 = icmp ult i32 %v118, %v124
+  br i1 %v125, label %in126, label %out127
+in126:
+  %v128 = sext i32 %v118 to i64
+  %v129 = getelementptr inbounds float, ptr %v9, i64 %v128
+  %v130 = load float, ptr %v129, align 4, !llvm.access.group !5
+  br label %out127
+out127:
+  %v131 = phi float [ %v130, %in126 ], [ 0x0000000000000000, %then120 ]
+  %v132 = trunc i64 %v17 to i32
+  %v133 = icmp ult i32 %v118, %v132
+  br i1 %v133, label %in134, label %out135
+in134:
+  %v136 = sext i32 %v118 to i64
+  %v137 = getelementptr inbounds float, ptr %v15, i64 %v136
+  %v138 = load float, ptr %v137, align 4, !llvm.access.group !5
+  br label %out135
+out135:
+  %v139 = phi float [ %v138, %in134 ], [ 0x0000000000000000, %out127 ]
+  %v140 = trunc i64 %v17 to i32
+  %v141 = icmp ult i32 %v118, %v140
+  br i1 %v141, label %in142, label %out143
+in142:
+  %v144 = fmul float %v7, %v131
+  %v145 = fadd float %v144, %v139
+  %v146 = sext i32 %v118 to i64
+  %v147 = getelementptr inbounds float, ptr %v15, i64 %v146
+  store float %v145, ptr %v147, align 4, !llvm.access.group !5
+  br label %out143
+out143:
+  br label %endif122
+endif122:
+  br label %end119
+end119:
+  %v148 = add nuw nsw i32 %v115, 1
+  store i32 %v148, ptr %s114
+  %v149 = icmp ult i32 %v148, %v107
+  br i1 %v149, label %threads.x112, label %after113, !llvm.loop !9
+after113:
   br label %both77
 both77:
   store i64 32768, ptr %s1
-  %v149 = load i64, ptr %s3
-  %v150 = add nuw nsw i64 %v149, %v58
-  %v151 = load i64, ptr %s4
-  %v152 = add nuw nsw i64 %v151, 1
-  %v153 = load i64, ptr %s5
-  %v154 = add nuw nsw i64 %v153, 1
-  %v155 = icmp eq i64 %v150, %gx
-  %v156 = select i1 %v155, i64 0, i64 %v150
-  store i64 %v156, ptr %s3
-  br i1 %v155, label %row, label %following
+  %v150 = load i64, ptr %s3
+  %v151 = add nuw nsw i64 %v150, %v58
+  %v152 = load i64, ptr %s4
+  %v153 = add nuw nsw i64 %v152, 1
+  %v154 = load i64, ptr %s5
+  %v155 = add nuw nsw i64 %v154, 1
+  %v156 = icmp eq i64 %v151, %gx
+  %v157 = select i1 %v156, i64 0, i64 %v151
+  store i64 %v157, ptr %s3
+  br i1 %v156, label %row, label %following
 row:
-  %v157 = icmp eq i64 %v152, %gy
-  %v158 = select i1 %v157, i64 0, i64 %v152
-  store i64 %v158, ptr %s4
-  br i1 %v157, label %plane, label %following
+  %v158 = icmp eq i64 %v153, %gy
+  %v159 = select i1 %v158, i64 0, i64 %v153
+  store i64 %v159, ptr %s4
+  br i1 %v158, label %plane, label %following
 plane:
-  store i64 %v154, ptr %s5
+  store i64 %v155, ptr %s5
   br label %following
 following:
-  %v159 = load i64, ptr %s2
-  %v160 = add nuw nsw i64 %v159, %v58
-  store i64 %v160, ptr %s2
-  %v161 = icmp ult i64 %v160, %v41
-  br i1 %v161, label %block, label %done
+  %v160 = load i64, ptr %s2
+  %v161 = add nuw nsw i64 %v160, %v58
+  store i64 %v161, ptr %s2
+  %v162 = icmp ult i64 %v161, %v41
+  br i1 %v162, label %block, label %done
 done:
   br i1 %v33, label %exit, label %take
 exit:
@@ -228,8 +229,10 @@ attributes #2 = { alwaysinline nounwind }
 !0 = distinct !{}
 !1 = !{!"llvm.loop.parallel_accesses", !0}
 !2 = !{!"llvm.loop.unroll.disable"}
-!3 = distinct !{!3, !1, !2}
-!4 = distinct !{}
-!5 = !{!"llvm.loop.parallel_accesses", !4}
-!6 = !{!"llvm.loop.unroll.disable"}
-!7 = distinct !{!7, !5, !6}
+!3 = !{!"llvm.loop.interleave.count", i32 4}
+!4 = distinct !{!4, !1, !2, !3}
+!5 = distinct !{}
+!6 = !{!"llvm.loop.parallel_accesses", !5}
+!7 = !{!"llvm.loop.unroll.disable"}
+!8 = !{!"llvm.loop.interleave.count", i32 4}
+!9 = distinct !{!9, !6, !7, !8}

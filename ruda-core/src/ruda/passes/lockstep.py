@@ -1,0 +1,177 @@
+"""Loops that the threads of a block had better run round by round together, and not one thread after another.
+
+On a device without hardware threads a loop that steps over the grid reads
+``x[i]``, ``x[i + stride]``, ... far apart in one thread, while its neighbours
+read side by side. With the loop over threads innermost these accesses are
+consecutive, and a vectoriser sees them; it could not reorder a thread's own
+sum of floats. Any order between threads is right where no barrier is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ruda.ir import (
+    Apply,
+    Array,
+    Atomic,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    DeclareArray,
+    Expr,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Local,
+    LocalArray,
+    Loop,
+    Return,
+    SharedArray,
+    Statement,
+    Store,
+    Value,
+    walk,
+)
+from ruda.passes.rewrite import Names, Rewriter, changed, defined
+
+#: A For whose rounds times statements are at most this is unrolled by the emitter: the loop over threads around it
+#: vectorises then, with what a thread sums up in registers.
+UNROLL = 512
+
+#: A longer body is not worth a second copy.
+_STATEMENTS = 200
+
+
+def unrolls(loop: For) -> bool:
+    """Whether ``loop`` is short enough to be unrolled, and has no loop in it."""
+    if not isinstance(loop.count, Const) or any(isinstance(n, For | Loop) for n in walk(loop.body)):
+        return False
+    return int(loop.count.value) * sum(1 for _ in walk(loop.body)) <= UNROLL
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """How much an integer grows from a thread to its neighbour in x, and from a round to the next; None: not known."""
+
+    thread: int | None
+    round: int | None
+
+
+_FLAT = _Slope(0, 0)
+
+
+class Lockstep:
+    """Which loops of a kernel qualify."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._lets: dict[Expr, Expr] = {s.value: s.expr for s in walk(kernel.body) if isinstance(s, Let)}
+        self._returns = any(isinstance(s, Return) for s in walk(kernel.body))
+
+    def suits(self, loop: For) -> bool:
+        """Whether ``loop``, which every thread of the block comes to, is better run round by round.
+
+        That is where some access runs along the threads or is the same for all, and none runs along the rounds alone.
+        Threads wait for those with more rounds, so how many there are must not come from memory.
+        """
+        body = list(walk(loop.body))
+        if self._returns or len(body) > _STATEMENTS or unrolls(loop) or not self._simple(body):
+            return False
+        slopes: dict[Expr, _Slope] = {}
+        start, step = self._slope(loop.start, slopes), self._slope(loop.step, slopes)
+        if step.thread != 0 or not self._regular(loop.count):
+            return False
+        slopes[loop.value] = _Slope(start.thread, int(loop.step.value) if isinstance(loop.step, Const) else None)
+        found = False
+        for s in body:
+            if isinstance(s, Load | Store | Atomic) and isinstance(s.memory, Array | SharedArray):
+                slope = self._slope(s.indices[0], slopes)
+                if slope.thread in (-1, 0, 1):
+                    found = True
+                elif slope.round is not None:
+                    return False
+        return found
+
+    @staticmethod
+    def _simple(body: Iterable[Statement]) -> bool:
+        """Whether there are no ways out, and no loops that stay loops."""
+        return not any(isinstance(s, Break | Continue | Loop) or (isinstance(s, For) and not unrolls(s)) for s in body)
+
+    def _regular(self, e: Expr) -> bool:
+        """Whether ``e`` follows from indices and parameters alone."""
+        if isinstance(e, Apply):
+            return all(map(self._regular, e.args))
+        return self._regular(self._lets[e]) if e in self._lets else not isinstance(e, Value | Local)
+
+    def _slope(self, e: Expr, known: dict[Expr, _Slope]) -> _Slope:
+        if e not in known:
+            known[e] = self._find(e, known)
+        return known[e]
+
+    def _find(self, e: Expr, known: dict[Expr, _Slope]) -> _Slope:
+        if isinstance(e, Value):
+            return self._slope(self._lets[e], known) if e in self._lets else _Slope(None, None)
+        if isinstance(e, Local):
+            return _Slope(None, None)
+        if not isinstance(e, Apply):
+            return _FLAT
+        if e.op in ("thread_idx_x", "global_idx_x"):
+            return _Slope(1, 0)
+        args = [self._slope(a, known) for a in e.args]
+        if e.op == "cast":
+            return args[0]
+        threads, rounds = [a.thread for a in args], [a.round for a in args]
+        return _Slope(_combined(e, threads), _combined(e, rounds))
+
+
+def _combined(e: Apply, slopes: list[int | None]) -> int | None:
+    if all(s == 0 for s in slopes):
+        return 0
+    if len(slopes) != 2 or None in slopes:
+        return None
+    a, b = (s or 0 for s in slopes)
+    match e.op:
+        case "add":
+            return a + b
+        case "sub":
+            return a - b
+        case "mul":
+            for slope, factor in ((a, e.args[1]), (b, e.args[0])):
+                if isinstance(factor, Const):
+                    return slope * int(factor.value)
+    return None
+
+
+#: Fields of statements that hold one name.
+_NAMES = ("value", "local", "memory")
+
+
+class _Copy(Rewriter):
+    def __init__(self, names: Names, body: Block) -> None:
+        self.names = names
+        self.new: dict[Expr | LocalArray, Expr | LocalArray] = {}
+        for s in walk(body):
+            for old in defined(s):
+                self.new[old] = replace(old, name=names.fresh(old.name))
+            if isinstance(s, DeclareArray):
+                self.new[s.memory] = replace(s.memory, name=names.fresh(s.memory.name))
+
+    def expr(self, expr: Expr) -> Expr:
+        new = self.new.get(expr)
+        return new if isinstance(new, Value | Local) else super().expr(expr)
+
+    def statement(self, statement: Statement) -> Iterator[Statement]:
+        s = self.parts(statement)
+        fields: dict[str, object] = {n: self.new[old] for n in _NAMES if (old := getattr(s, n, None)) in self.new}
+        if isinstance(s, Load | Call):
+            fields["values"] = tuple(self.new[v] for v in s.values)
+        yield changed(s, **fields)
+
+
+def copy(body: Block, names: Names) -> Block:
+    """``body`` with fresh names for all that it brings into being."""
+    return _Copy(names, body).block(body)

@@ -1,0 +1,127 @@
+"""Which loops run round by round, and the regions that they become."""
+
+from dataclasses import replace
+
+import pytest
+
+from ruda.ir import For, If, text, verify, walk
+from ruda.passes import exits, flatten
+from ruda.passes.lockstep import Lockstep, copy
+from ruda.passes.regions import BlockFor, Extremes, ThreadLoop
+from ruda.passes.rewrite import Names, defined, op
+from ruda.passes.split import split
+
+DECLARATIONS = (
+    "array @x f32 rank 1 c align 4",
+    "array @m f32 rank 2 c align 4",
+    "array @at i32 rank 1 c align 4",
+    "array @y f32 rank 1 c align 4",
+    "scalar ^n u32",
+    "shared @sh f32 [1000]",
+)
+
+GLOBAL, THREAD = "global_idx_x.i32()", "thread_idx_x.i32()"
+GRID = "mul.i32(grid_dim_x.i32(), i32(64))"
+
+
+def make(body):
+    source = [text.HEADER, "kernel k block 64 1 1 index i32 bounds unchecked", *DECLARATIONS, "body {"]
+    kernel = text.parse("\n".join([*source, *(line for line in body.splitlines() if line.strip()), "}"]) + "\n")
+    verify.verify(kernel)
+    return flatten.lower(exits.lower(kernel))
+
+
+def loop(inside, start=GLOBAL, step=GRID, count="^n"):
+    """A sum over what ``inside`` loads as %v in round %i."""
+    return make(f"""
+declare &s: f32 = f32(0x0.0p+0)
+for %i: i32 = {start}, {step}, {count} {{
+  {inside}
+  set &s = add.f32(&s, %v)
+}}
+store @y[{GLOBAL}] = &s
+""")
+
+
+def suits(kernel):
+    (found,) = [s for s in kernel.body if isinstance(s, For)]
+    return Lockstep(kernel).suits(found)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "load %v: f32 = @x[%i]",  # along the threads
+        "load %a: i32 = @at[%i]\nload %v: f32 = @x[%a]",  # the second is a gather either way
+        "load %v: f32 = @sh[cast.i32(^n)]",  # the same for all
+    ],
+)
+def test_accesses_along_the_threads_or_the_same_for_all_suit(inside):
+    assert suits(loop(inside))
+
+
+def test_a_column_a_thread_suits():
+    assert suits(loop(f"load %v: f32 = @m[%i, {THREAD}]", start="i32(0)", step="i32(1)"))
+
+
+def test_a_loop_too_long_to_unroll_over_what_all_threads_read_suits():
+    assert suits(loop("load %v: f32 = @sh[%i]", start="i32(0)", step="i32(1)", count="u32(1000)"))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        loop(f"load %v: f32 = @m[{GLOBAL}, %i]", start="i32(0)", step="i32(1)"),  # a row a thread
+        loop("load %v: f32 = @x[%i]", start=f"mul.i32({GLOBAL}, i32(9))", step="i32(1)"),  # neighbours apart
+        loop("load %v: f32 = @sh[%i]", start="i32(0)", step="i32(1)", count="u32(8)"),  # is unrolled
+        loop("load %v: f32 = @x[%i]", step=THREAD),  # a stride a thread
+        make(f"load %c: i32 = @at[{GLOBAL}]\nfor %i: i32 = i32(0), i32(1), cast.u32(%c) {{\nload %v: f32 = @x[%i]\n}}"),
+        loop("load %v: f32 = @x[%i]\nif lt.bool(%v, %v) {\nbreak\n} else {\n}"),
+        loop("for %j: i32 = i32(0), i32(1), ^n {\n}\nload %v: f32 = @x[%i]"),  # a loop inside stays one
+        loop("if eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}\nload %v: f32 = @x[%i]"),
+    ],
+    ids=["rows", "apart", "short", "strides", "counts", "break", "nested", "return"],
+)
+def test_others_stay_the_threads_own(loop):
+    assert not suits(loop)
+    assert [type(r) for r in split(loop).regions] == [ThreadLoop]
+
+
+def test_a_common_count_makes_one_loop_of_the_block():
+    found = split(loop("load %v: f32 = @x[%i]"))
+    before, rounds, after = found.regions
+    assert isinstance(before, ThreadLoop)
+    assert isinstance(rounds, BlockFor)
+    assert isinstance(after, ThreadLoop)
+    assert {v.name for v in found.context} == {"s"}
+
+
+def test_counts_that_differ_leave_some_threads_more_rounds():
+    kernel = loop("load %v: f32 = @x[%i]", count=f"sub.u32(^n, cast.u32({THREAD}))")
+    _, extremes, common, rest, _ = split(kernel).regions
+    assert isinstance(extremes, Extremes)
+    assert common.count == extremes.least
+    assert rest.count == op("sub", extremes.most, extremes.least)
+    (guarded,) = rest.body[0].body
+    assert isinstance(guarded, If)
+    names = [d.name for r in (*common.body, *rest.body) for s in walk(r.body) for d in defined(s)]
+    assert len(names) == len(set(names)) == 4  # the copy has names of its own
+
+
+def test_a_copy_brings_nothing_into_being_that_was_there():
+    kernel = make("""
+local @mine f32 [3]
+for %i: i32 = i32(0), i32(1), u32(3) {
+  load %v: f32 = @x[%i]
+  declare &d: f32 = %v
+  store @mine[%i] = &d
+  set &d = add.f32(&d, %v)
+}
+""")
+    again = copy(kernel.body, Names(kernel.body))
+    assert len(list(walk(again))) == len(list(walk(kernel.body)))
+    verify.verify(replace(kernel, body=again))
+    first, second = ({d.name for s in walk(b) for d in defined(s)} for b in (kernel.body, again))
+    assert len(first) == len(second) == 3
+    assert not first & second
+    assert not {s.memory.name for s in walk(again) if hasattr(s, "memory")} & {"mine"}
