@@ -13,7 +13,10 @@ nox.options.sessions = ["lint", "types", "layers", "size", "tests"]
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-DRIVERS = ["cpu"]
+DRIVERS = ["cpu", "cuda"]
+#: What they are installed with for the tests, and those whose hardware may be absent.
+EXTRAS = {"cuda": "[toolkit]"}
+HARDWARE = {"cuda"}
 
 SOFT_CAP = 400
 HARD_CAP = 700
@@ -28,19 +31,19 @@ def group(name: str) -> list[str]:
 
 def editable(*drivers: str) -> list[str]:
     """Arguments of pip that install core with all extras, and ``drivers``, from this tree."""
-    folders = ["ruda-core[conformance,demo]", *(f"ruda-driver-{driver}" for driver in drivers)]
+    folders = ["ruda-core[conformance,demo]", *(f"ruda-driver-{driver}{EXTRAS.get(driver, '')}" for driver in drivers)]
     return [part for folder in folders for part in ("-e", f"./{folder}")]
 
 
 def required(*drivers: str) -> list[str]:
-    """Options of pytest that turn the absence of the reference or of ``drivers`` into a failure."""
-    return [f"--require-driver={driver}" for driver in ("reference", *drivers)]
+    """Options of pytest that turn the absence of the reference or of ``drivers`` into a failure, hardware aside."""
+    return [f"--require-driver={driver}" for driver in ("reference", *drivers) if driver not in HARDWARE]
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run all tests on the Python at hand, with every driver of this tree."""
-    session.install(*editable(*DRIVERS))
+    session.install(*editable(*DRIVERS), *group("test"))
     session.run("pytest", *required(*DRIVERS), *session.posargs)
 
 
@@ -49,7 +52,7 @@ def tests(session: nox.Session) -> None:
 def driver(session: nox.Session, driver: str) -> None:
     """Run the tests with core and one driver only."""
     only = [] if driver == "reference" else [driver]
-    session.install(*editable(*only))
+    session.install(*editable(*only), *group("test"))
     absent = [f"--ignore=ruda-driver-{name}" for name in DRIVERS if name not in only]
     session.run("pytest", *required(*only), *absent, *session.posargs)
 
@@ -65,9 +68,14 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types with mypy, strictly."""
+    """Check types with mypy, strictly, and those of the examples as a user's code."""
     session.install(*editable(*DRIVERS), *group("types"))
     session.run("mypy", *session.posargs)
+    # The examples as a user's code: without the settings and the sources here, only what is installed.
+    folder = Path(session.create_tmp())
+    examples = [shutil.copy(path, folder) for path in sorted(Path("docs/examples").glob("*.py"))]
+    with session.chdir(folder):
+        session.run("mypy", "--strict", "--config-file=", *(str(path) for path in examples))
 
 
 @nox.session
@@ -104,14 +112,14 @@ def sources() -> list[Path]:
 @nox.session(python=PYTHONS)
 def versions(session: nox.Session) -> None:
     """Run the tests on every supported Python that is here (absent ones are skipped by name)."""
-    session.install(*editable(*DRIVERS))
+    session.install(*editable(*DRIVERS), *group("test"))
     session.run("pytest", *required(*DRIVERS), "-m", "not slow", *session.posargs)
 
 
 @nox.session(python=PYTHONS[0], venv_backend="uv")
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions of the dependencies that the distributions allow."""
-    session.install("--resolution=lowest-direct", *editable(*DRIVERS))
+    session.install("--resolution=lowest-direct", *editable(*DRIVERS), *group("test"))
     session.run("pytest", *required(*DRIVERS), "-m", "not slow", *session.posargs)
 
 
@@ -126,9 +134,17 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Run the examples of README and docs/, and check their links."""
-    session.install(*editable(*DRIVERS))
-    session.run("pytest", *required(*DRIVERS), "tests/docs", *session.posargs)
+    """Build the site of docs/ into build/site, strictly. Their code and links are tests: tests/docs."""
+    session.install(*editable(*DRIVERS), *group("docs"))
+    session.run("sphinx-build", "-E", "-W", "--keep-going", "-n", "-q", "docs", "build/site")
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the conformance kit on the drivers that need no hardware, and refresh docs/conformance.md; ``-- --full``."""
+    session.install(*editable("cpu"))
+    drivers = ["--driver=reference", "--driver=cpu"]
+    session.run("ruda", "conformance", *drivers, "--markdown=docs/conformance.md", *session.posargs)
 
 
 @nox.session

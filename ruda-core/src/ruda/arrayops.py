@@ -14,8 +14,7 @@ import numpy as np
 from ruda import dsl
 from ruda.errors import ArrayError
 from ruda.host import Array, Stream
-from ruda.host.ownership import home, present
-from ruda.host.stream import current_stream
+from ruda.host.transfer import stream_of
 from ruda.launch import Kernel, kernel
 from ruda.target import Dim3
 from ruda.types import ScalarType, f32, f64, i64, u8, u16, u32, u64
@@ -33,17 +32,17 @@ _WORDS = {word.size: word for word in (u8, u16, u32, u64)}
 
 def copy(target: Array, source: Array) -> None:
     """Convert and copy each element; shapes are equal, and the arrays are one client's and do not overlap."""
-    if target.scalar_type == source.scalar_type:  # the bits as they are, and fewer kernels
-        size = target.scalar_type.size
+    if target.elem == source.elem:  # the bits as they are, and fewer kernels
+        size = target.elem.size
         steps = [array.alignment for array in (target, source)] + [*target.strides, *source.strides]
         target, source = (_words(array, _WORDS[math.gcd(8, size, *steps)]) for array in (target, source))
     target, source = _merged(target, source)
-    _copy(target, source, _stream(source))
+    _copy(target, source, stream_of(source))
 
 
 def _words(array: Array, word: ScalarType) -> Array:
     """The bytes of ``array`` as words, along a last axis of its own."""
-    shape = (*array.shape, array.scalar_type.size // word.size)
+    shape = (*array.shape, array.elem.size // word.size)
     return Array(array.client, array.memory, word, shape, (*array.strides, word.size), _offset(array))
 
 
@@ -115,9 +114,9 @@ def _merged(*arrays: Array) -> list[Array]:
         for s, a in zip(strides, turned, strict=True):
             s[-1:] = [a.strides[axis]] if joined else [*s[-1:], a.strides[axis]]
     if not shape:
-        shape, strides = [1], [[a.scalar_type.size] for a in arrays]
+        shape, strides = [1], [[a.elem.size] for a in arrays]
     return [
-        Array(a.client, a.memory, a.scalar_type, tuple(shape), tuple(s), _offset(a))
+        Array(a.client, a.memory, a.elem, tuple(shape), tuple(s), _offset(a))
         for a, s in zip(turned, strides, strict=True)
     ]
 
@@ -135,7 +134,7 @@ def reduced(array: Array, name: str) -> Any:
     Raises:
         ArrayError: the least, greatest or mean of no elements; a dtype that the device does not have.
     """
-    elem = array.scalar_type
+    elem = array.elem
     if not isinstance(elem, ScalarType):
         raise ArrayError(f"{name}() of {elem}: take a view of a scalar dtype, or a field")
     if not array.size:
@@ -164,12 +163,12 @@ def _working(result: ScalarType) -> ScalarType:
 
 def _reduced(reduce: Kernel, array: Array, working: ScalarType) -> Any:
     """All elements reduced to one, of dtype ``working``."""
-    client, stream = array.client, _stream(array)
+    client, stream = array.client, stream_of(array)
     if working.name not in client.target.dtypes:
         raise ArrayError(f"{client.device} has no {working}, which this takes; use .numpy()")
     (merged,) = _merged(array)
     line = merged if merged.ndim == 1 else array.copy().reshape(-1)
-    while line.size > 1 or line.scalar_type != working:
+    while line.size > 1 or line.elem != working:
         blocks = -(-line.size // _CHUNK)
         part = client.empty(blocks, working)
         reduce[blocks, _THREADS, stream](line, part)
@@ -224,7 +223,3 @@ def _extreme(pick: Callable[[Any, Any], Any]) -> Kernel:
 
 
 _min, _max = _extreme(dsl.minimum), _extreme(dsl.maximum)
-
-
-def _stream(array: Array) -> Stream:
-    return current_stream(array.client) or home(present(array.memory))

@@ -50,8 +50,8 @@ class Runtime(ABC):
 
     @classmethod
     @abstractmethod
-    def compiler(cls, target: Target) -> Compiler:
-        """A compiler for ``target``; must need no device."""
+    def compiler(cls, target: Target, options: RuntimeOptions | None = None) -> Compiler:
+        """A compiler for ``target``; must need no device. ``options`` are those of its device, if it has one."""
 
     @classmethod
     @final
@@ -71,7 +71,8 @@ class Runtime(ABC):
                 cls._require(device)
                 chosen = RuntimeOptions() if options is None else options
                 target = cls.target(device)
-                found = ComputeClient(device, target, cls.compiler(target), cls.open(device, chosen), chosen)
+                compiler = cls.compiler(target, chosen)
+                found = ComputeClient(device, target, compiler, cls.open(device, chosen), chosen)
                 Runtime._clients[device] = found
                 atexit.register(found.close)
             elif options is not None and options != found.options:

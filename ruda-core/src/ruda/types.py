@@ -316,16 +316,17 @@ def placed_scalars(type: ElementType, offset: int = 0) -> Iterator[tuple[int, Sc
 
 
 def same_fields(a: ElementType, b: ElementType) -> bool:
-    """Whether two types are alike but for the names of structs."""
-    if not (isinstance(a, StructType) and isinstance(b, StructType)):
-        plain = (scalars_of(a), a.size) if not isinstance(a, StructType) else None
-        return plain is not None and not isinstance(b, StructType) and plain == (scalars_of(b), b.size)
-    return len(a.fields) == len(b.fields) and all(
-        x.name == y.name
-        and x.type.size * math.prod(x.shape) == y.type.size * math.prod(y.shape)
-        and (same_fields(x.type, y.type) or scalars_of(x.type) == scalars_of(y.type))
-        for x, y in zip(a.fields, b.fields, strict=True)
-    )
+    """Whether two types are alike but for the names of structs; a vector is alike a fixed array of its lanes."""
+    return _form(a, ()) == _form(b, ())
+
+
+def _form(type: ElementType, shape: tuple[int, ...]) -> tuple[object, ...]:
+    match type:
+        case StructType():
+            return shape, tuple((field.name, _form(field.type, field.shape)) for field in type.fields)
+        case VecType():
+            return (*shape, type.lanes), type.elem
+    return shape, type
 
 
 def smallest_scalar(type: ElementType) -> int:

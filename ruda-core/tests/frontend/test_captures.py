@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ruda import dsl
+from ruda.errors import ArrayError
 from ruda.frontend import KernelSource
 
 FACTOR = 3
@@ -183,3 +184,8 @@ def pong(x):
 
 def uses_cycle(a):
     a[0] = ping(a[0])
+
+
+def test_a_table_has_elements():
+    with pytest.raises(ArrayError, match=r"dsl.constant of shape \(0, 3\): a table has at least one element"):
+        dsl.constant(np.zeros((0, 3)))

@@ -125,6 +125,7 @@ def test_whole_reports(report, text, want):
         ("f(*n)", "cannot unpack with *"),
         ("f(**n)", "cannot unpack with **"),
         ("x, *y = n", "cannot unpack with *"),
+        ("assert (x := n) > 0", "an assert assigns nothing"),
         ("def k(**options): pass", "cannot take **options"),
     ],
 )

@@ -23,7 +23,7 @@ def values(shape, dtype="f4"):
 def test_every_dtype_there_and_back(client, scalar):
     host = np.array([0, 1, 1, 0, 1]).astype(scalar.dtype)
     array = client.array(host)
-    assert array.dtype == scalar.dtype and array.scalar_type == scalar
+    assert array.dtype == scalar.dtype and array.elem == scalar
     assert array.numpy().dtype == scalar.dtype
     np.testing.assert_array_equal(array.numpy(), host)
 

@@ -11,7 +11,7 @@ from ruda.errors import ConfigError, OutOfMemoryError
 from ruda.host.pool import PAGE, Pool
 
 MB = 1_000_000
-EXCLUSIVE = RuntimeOptions(memory="exclusive_pages")
+EXCLUSIVE = RuntimeOptions(memory_config="exclusive_pages")
 
 
 def allocs(client):
@@ -126,7 +126,7 @@ def test_out_of_memory_has_all_figures(make_client):
 
 def test_unknown_presets_are_refused(make_client):
     with pytest.raises(ConfigError, match="sub_slices, exclusive_pages"):
-        make_client(options=RuntimeOptions(memory="magic"))
+        make_client(options=RuntimeOptions(memory_config="magic"))
 
 
 @pytest.mark.parametrize("seed", range(5))

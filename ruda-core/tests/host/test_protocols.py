@@ -7,7 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
+from ruda import dsl
 from ruda.errors import ArrayError
+from ruda.types import struct_type
 
 
 @pytest.fixture
@@ -73,6 +75,18 @@ def test_truth_and_numbers(array, client):
     with pytest.raises(ArrayError, match="ambiguous"):
         if client.zeros(0, "f32"):
             pass
+    for ask in (bool, float, int):
+        with pytest.raises(ArrayError, match=r"an array of Vec\[f32, 2\] is no number; .item\(\) reads"):
+            ask(client.zeros(1, dsl.Vec[dsl.f32, 2]))
+
+
+def test_a_field_whose_elements_are_not_whole_strides_apart(client):
+    """Strides are counted in elements: 12 bytes do not go into 16."""
+    array = client.zeros(2, np.dtype([("n", "i4"), ("v", "f4", (3,))]))
+    assert array["v"].shape == (2, 3)
+    body = struct_type("Body", [("n", "i32", ()), ("v", dsl.Vec[dsl.f32, 3], ())])
+    with pytest.raises(ArrayError, match=r"field v of Body: .* are no multiple of its 12; read .numpy\(\)\['v'\]"):
+        client.zeros(2, body)["v"]
 
 
 def test_rows(array, client):

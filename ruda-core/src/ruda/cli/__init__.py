@@ -9,6 +9,7 @@ import click
 
 from ruda.cli.cache import cache
 from ruda.cli.compile import compile_
+from ruda.cli.conformance import conformance
 from ruda.cli.demo import demo
 from ruda.cli.devices import devices
 from ruda.cli.sanitize import sanitize
@@ -26,6 +27,7 @@ commands.add_command(demo)
 commands.add_command(cache)
 commands.add_command(sanitize)
 commands.add_command(compile_)
+commands.add_command(conformance)
 
 
 def main() -> None:

@@ -51,13 +51,13 @@ STAGES = ("ir", "lowered", "source", "code")
 @click.option("--block", default="256", show_default=True, metavar="X[,Y[,Z]]", help="Threads a block.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write there.")
 def compile_(kernel: str, spec: str, stage: str, signature: str, block: str, output: Path | None) -> None:
-    r"""Show what KERNEL of the Python file FILE becomes for a target; no device is needed.
+    """Show what KERNEL of the Python file FILE becomes for a target; no device is needed.
 
     The file is imported. Exit status: 0 well, 1 the kernel does not compile, 2 wrong usage.
 
     \b
     ruda compile saxpy.py:saxpy --target cpu --emit asm --signature "f32, f32[:], f32[:]"
-    """
+    """  # noqa: D301 -- click takes the character, not its spelling
     found = _kernel(kernel)
     driver = registry.runtime(spec.partition(":")[0])
     target = driver.target(spec if ":" in spec else driver.device_type())

@@ -8,7 +8,7 @@ A driver provides a :class:`~ruda.runtime.Runtime` with a :class:`Device`, a
 from ruda.contract.arguments import ArgumentLayout, Slot
 from ruda.contract.compiler import CompiledKernel, Compiler, Source
 from ruda.contract.device import Device, Probe, RuntimeOptions
-from ruda.contract.server import Allocation, Binding, ExternalMemory, MemoryInfo, Server
+from ruda.contract.server import Allocation, Binding, ExternalMemory, ExternalStreams, MemoryInfo, Server
 
 __all__ = [
     "Allocation",
@@ -18,6 +18,7 @@ __all__ = [
     "Compiler",
     "Device",
     "ExternalMemory",
+    "ExternalStreams",
     "MemoryInfo",
     "Probe",
     "RuntimeOptions",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ruda import ir
+from ruda.contract.abstract import Abstract
 from ruda.target import Dim3, Target
 
 
@@ -45,7 +46,7 @@ class CompiledKernel:
     shared_bytes: int
 
 
-class Compiler(ABC):
+class Compiler(Abstract):
     """Makes code for one target. A compiler must not need a device.
 
     It must raise ``CompilationError`` or a subclass that names the kernel, the

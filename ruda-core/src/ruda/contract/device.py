@@ -39,11 +39,11 @@ class RuntimeOptions:
     """Options of one open device. A driver may extend it.
 
     Attributes:
-        memory: pool preset, ``"sub_slices"`` or ``"exclusive_pages"``.
+        memory_config: pool preset, ``"sub_slices"`` or ``"exclusive_pages"``.
         max_streams: how many streams a client may have, the default stream included.
         diagnostics_bytes: room for what kernels print, assert and validate on one stream before the host looks.
     """
 
-    memory: str = "sub_slices"
+    memory_config: str = "sub_slices"
     max_streams: int = 128
     diagnostics_bytes: int = 1 << 20

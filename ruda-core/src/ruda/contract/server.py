@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ruda.contract.abstract import Abstract
 from ruda.contract.compiler import CompiledKernel
 from ruda.errors import DeviceFault
 from ruda.target import Dim3
@@ -42,7 +43,7 @@ class MemoryInfo:
     total: int
 
 
-class ExternalMemory(ABC):
+class ExternalMemory(Abstract):
     """What a server may also be: one that shares memory with other libraries of this process, by DLPack."""
 
     @property
@@ -66,7 +67,29 @@ class ExternalMemory(ABC):
         """Where other libraries find the allocation's first byte."""
 
 
-class Server(ABC):
+class ExternalStreams(Abstract):
+    """What a server that shares memory may also be: its streams are other libraries' too, and theirs its own.
+
+    A stream's handle is what the vendor's interface calls it, as an int.
+    """
+
+    @abstractmethod
+    def adopt_stream(self, handle: int) -> int:
+        """A number for another library's stream, as :meth:`Server.create_stream` gives.
+
+        ``destroy_stream`` must only forget it.
+        """
+
+    @abstractmethod
+    def native_stream(self, stream: int) -> int:
+        """The handle of a stream."""
+
+    @abstractmethod
+    def stream_of(self, array: Any) -> int:
+        """The handle of the stream on which the library of ``array`` enqueues its work now."""
+
+
+class Server(Abstract):
     """Executes work on one device, in order a stream.
 
     Core checks arguments, and never calls with a length of 0 or an empty grid.
@@ -88,30 +111,30 @@ class Server(ABC):
 
     @abstractmethod
     def write(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
-        """Copy contiguous host bytes to ``dst`` at byte ``offset``; must not read ``data`` after it returns."""
+        """Must copy contiguous host bytes to ``dst`` at byte ``offset``; must not read ``data`` after it returns."""
 
     @abstractmethod
     def read(self, src: Allocation, offset: int, out: memoryview, stream: int) -> None:
-        """Copy ``len(out)`` bytes to the host; must wait for earlier work on ``stream``."""
+        """Must copy ``len(out)`` bytes to the host, after earlier work on ``stream``, and wait until they are there."""
 
     @abstractmethod
     def copy(
         self, dst: Allocation, dst_offset: int, src: Allocation, src_offset: int, nbytes: int, stream: int
     ) -> None:
-        """Copy within the device. The ranges do not overlap."""
+        """Must copy within the device, in the order of ``stream``. The ranges do not overlap."""
 
     @abstractmethod
     def fill(self, dst: Allocation, offset: int, pattern: bytes, count: int, stream: int) -> None:
-        """Write ``pattern`` (1, 2, 4 or 8 bytes) ``count`` times from byte ``offset`` on."""
+        """Must write ``pattern`` (1, 2, 4 or 8 bytes) ``count`` times from byte ``offset`` on."""
 
     @abstractmethod
     def memory_info(self) -> MemoryInfo:
-        """Bytes free and in total."""
+        """Bytes free and in total; should be what the device says, and may be out of date."""
 
     # --- kernels ---
     @abstractmethod
     def load(self, compiled: CompiledKernel) -> Any:
-        """Make ``compiled`` launchable; the result is passed to :meth:`launch` as it is."""
+        """Must make ``compiled`` launchable; the result may be anything, and is passed to :meth:`launch` as it is."""
 
     @abstractmethod
     def unload(self, program: Any) -> None:
@@ -119,9 +142,10 @@ class Server(ABC):
 
     @abstractmethod
     def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
-        """Run ``program`` over ``grid`` blocks; ``packed`` is laid out by ``ArgumentLayout``.
+        """Must run ``program`` over ``grid`` blocks, after earlier work on ``stream``.
 
-        ``bindings`` is empty on a target with ``arguments = "pointers"``. This is the hot path.
+        ``packed`` is laid out by ``ArgumentLayout``; ``bindings`` is empty on a target with ``arguments = "pointers"``.
+        This is the hot path.
         """
 
     @abstractmethod
@@ -135,7 +159,7 @@ class Server(ABC):
     # --- streams and events ---
     @abstractmethod
     def create_stream(self) -> int:
-        """A new stream's id, never reused."""
+        """A new stream's id, which must never be reused."""
 
     @abstractmethod
     def destroy_stream(self, stream: int) -> None:
@@ -147,19 +171,19 @@ class Server(ABC):
 
     @abstractmethod
     def synchronize(self, stream: int) -> None:
-        """Wait until all work on ``stream`` has finished; should let Ctrl-C through."""
+        """Must wait until all work on ``stream`` has finished; should let Ctrl-C through."""
 
     @abstractmethod
     def create_event(self, timing: bool) -> int:
-        """A new event's id, never reused; not recorded yet."""
+        """The id, which must never be reused, of a new event that is not recorded yet."""
 
     @abstractmethod
     def destroy_event(self, event: int) -> None:
-        """Forget an event; waits for it that are enqueued still hold."""
+        """Must forget an event; waits for it that are enqueued must still hold."""
 
     @abstractmethod
     def record(self, event: int, stream: int) -> None:
-        """Mark the present tail of ``stream``; an event may be recorded again."""
+        """Must mark the present tail of ``stream``; an event may be recorded again."""
 
     @abstractmethod
     def wait(self, event: int, stream: int) -> None:
@@ -167,11 +191,11 @@ class Server(ABC):
 
     @abstractmethod
     def query_event(self, event: int) -> bool:
-        """Whether the work before the last record has finished; an unrecorded event has."""
+        """Whether the work before the last record has finished, as that of an unrecorded event has; must not wait."""
 
     @abstractmethod
     def synchronize_event(self, event: int) -> None:
-        """Wait for the work before the last record."""
+        """Must wait for the work before the last record."""
 
     @abstractmethod
     def elapsed(self, start: int, end: int) -> float:

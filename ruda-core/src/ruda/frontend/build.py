@@ -14,7 +14,7 @@ from ruda.frontend.source import KernelSource
 from ruda.frontend.values import Bundle, BundleType, Record, Type, Typed, Value, Vec, pack, static
 from ruda.frontend.variables import Variables
 from ruda.frontend.views import view_of
-from ruda.ir.nodes import Bounds
+from ruda.ir import Bounds
 from ruda.ir.verify import verify
 from ruda.types import ElementType, ScalarType, StructType, VecType, bool_
 

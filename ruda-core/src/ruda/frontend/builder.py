@@ -20,7 +20,7 @@ from ruda.frontend.tables import Constant
 from ruda.frontend.values import Static, Symbol, Type, Value
 from ruda.frontend.variables import Key, Variables
 from ruda.frontend.views import View
-from ruda.ir.nodes import Bounds
+from ruda.ir import Bounds
 from ruda.ir.report import at
 from ruda.target import Dim3
 from ruda.types import ScalarType
@@ -182,7 +182,7 @@ class Builder:
             return value.value.value_in(self, self.pos(node))
         if isinstance(value, Static) and isinstance(value.value, Constant):
             table = value.value
-            return View(self.table(table.scalar_type, table.values.shape, table.values.tobytes(), self.pos(node)))
+            return View(self.table(table.elem, table.values.shape, table.values.tobytes(), self.pos(node)))
         return value
 
     def body(self, statements: list[ast.stmt]) -> None:

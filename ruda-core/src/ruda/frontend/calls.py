@@ -37,7 +37,7 @@ class Call:
 #: Gives the value of a call. Its parameters after the first two are those that the user sees.
 Lower = Callable[..., Value | None]
 
-#: Python's callables, by object: builtins, ``math`` and ``numpy`` functions. Filled by ``builtin`` and ``intrinsics``.
+#: Python's callables, by object: builtins, ``math`` and ``numpy`` functions, types. Filled by :func:`means`.
 PYTHON: dict[int, tuple[object, str, Lower]] = {}
 
 #: Stands for every scalar type when it is called; vectors and structs have VecType and StructType.

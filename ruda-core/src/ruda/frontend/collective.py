@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from typing import TYPE_CHECKING, cast, get_args
+import typing
+from typing import TYPE_CHECKING, get_args
 
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.calls import Call, Intrinsic
-from ruda.frontend.promote import accept, convert, number, scalar, type_of, weak_in
+from ruda.frontend.promote import accept, cast, convert, number, scalar, type_of, weak_in
 from ruda.frontend.values import Static, Symbol, Type, Typed, Value, Vec, describe
-from ruda.ir.nodes import FenceScope
+from ruda.ir import FenceScope
 from ruda.ir.ops import SUBGROUPS, SubgroupOp
 from ruda.types import VecType, bool_, u32, u64
 
@@ -89,15 +90,14 @@ def _lane(b: Builder, row: SubgroupOp, value: Value, pos: ir.Pos) -> ir.Expr:
     if not type.is_int:
         raise b.error(KernelTypeError, f"the {row.lane} of {_spelling(row)} is {type}", pos, "it is an integer")
     if isinstance(given, Static):
-        if cast(int, given.value) < 0:
+        if typing.cast(int, given.value) < 0:
             what = f"the {row.lane} of {_spelling(row)} is {given.value}"
             raise b.error(KernelValueError, what, pos, "lanes count from 0; shuffle_up reads a lower one")
-        return ir.Const(u32, min(cast(int, given.value), u32.max))
+        return ir.Const(u32, min(typing.cast(int, given.value), u32.max))
     expr = convert(b, given, type, pos)
     if type.bits == 64:
-        wide = expr if type == u64 else ir.Apply(u64, "cast", (expr,), pos)
-        expr = ir.Apply(u64, "min", (wide, ir.Const(u64, u32.max)), pos)
-    return expr if expr.type == u32 else ir.Apply(u32, "cast", (expr,), pos)
+        expr = ir.Apply(u64, "min", (cast(expr, u64, pos), ir.Const(u64, u32.max)), pos)
+    return cast(expr, u32, pos)
 
 
 def _uniform(b: Builder, made: Call, x: Value) -> Value:
@@ -118,7 +118,7 @@ def _fence(b: Builder, made: Call, scope: Value) -> None:
     if known not in get_args(FenceScope):
         what = f"the scope of a fence is {describe(scope)}"
         raise b.error(KernelValueError, what, made.pos, 'write dsl.fence("block") or dsl.fence("device")')
-    b.emit(ir.Fence(cast(FenceScope, known), pos=made.pos))
+    b.emit(ir.Fence(typing.cast(FenceScope, known), pos=made.pos))
 
 
 class Place(Symbol):

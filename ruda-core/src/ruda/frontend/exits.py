@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ruda import ir
-from ruda.ir.nodes import NOWHERE
+from ruda.ir import NOWHERE
 from ruda.types import bool_
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from ruda.frontend.exits import IrLoop, close_wrapper, ir_loop
 from ruda.frontend.scope import RESULT, Scope
 from ruda.frontend.selection import as_type_of
 from ruda.frontend.source import KernelSource, Parameter
-from ruda.frontend.statements import gives_nothing, snapshot
+from ruda.frontend.statements import gives_nothing
+from ruda.frontend.targets import snapshot
 from ruda.frontend.values import NONE, Bundle, Choice, Record, Static, Tuple, Typed, Value, Vec, describe, parts, static
 from ruda.frontend.views import Records, View
 

@@ -12,8 +12,8 @@ from ruda.frontend import habits
 from ruda.frontend.calls import Call, Intrinsic
 from ruda.frontend.lanes import vec
 from ruda.frontend.lookup import KernelValue
-from ruda.frontend.operators import apply, binary, compare, python
-from ruda.frontend.promote import accept, common, convert, number, scalar, type_of
+from ruda.frontend.operators import apply, binary, compare, index_expression, python
+from ruda.frontend.promote import accept, as_index, convert, number, operands, scalar, type_of
 from ruda.frontend.python import row_lower
 from ruda.frontend.selection import check_writable, converted, load, select, store
 from ruda.frontend.tables import Constant
@@ -138,7 +138,7 @@ def _cdiv(b: Builder, made: Call, a: Value, divisor: Value) -> Value:
     if isinstance(a, Static) and isinstance(divisor, Static):
         return python(b, _host_cdiv, (a.value, divisor.value), made.pos)
     x, y = scalar(b, a, made.pos), scalar(b, divisor, made.pos)
-    type = number(common(b, (x, y), made.pos, "cdiv"))
+    type = number(operands(b, (x, y), made.pos, "cdiv"))
     if type.scalar.is_float:
         raise b.error(KernelTypeError, f"cdiv of {type}", made.pos, "it takes integers")
     quotient = apply(b, "floordiv", (x, y), type, made.pos)
@@ -234,6 +234,8 @@ def _neighbours(b: Builder, array: View, index: Value, count: int, pos: ir.Pos) 
     """``count`` elements along the last axis, from ``index`` on."""
     items = unpack(index)
     *lead, first = (index,) if items is None else items
+    if not isinstance(first, Static):
+        first = Typed(as_index(b, index_expression(b, first, pos, array.what), pos), index=True)
     places = [pack((*lead, binary(b, ast.Add, first, Static(i), pos) if i else first)) for i in range(count)]
     found = [select(b, array, place, pos, pos) for place in places]
     if found[0].rank:

@@ -17,7 +17,7 @@ from ruda.errors import KernelTypeError
 from ruda.frontend.builder import handles
 from ruda.frontend.operators import binary, compare, truth, unary
 from ruda.frontend.promote import common, convert, scalar, weak_in
-from ruda.frontend.values import Choice, Form, Lookup, Scalar, Static, Typed, Value, assemble, describe, parts
+from ruda.frontend.values import Choice, Form, Scalar, Static, TableItem, Typed, Value, Weak, assemble, describe, parts
 from ruda.frontend.views import Records, View
 from ruda.types import bool_
 
@@ -172,7 +172,7 @@ def _assigned(
     return Typed(local, type.index, weak_in((p, q), type))
 
 
-def _kept(b: Builder, value: Static | Choice | Lookup, statements: Statements, pos: ir.Pos) -> Static | Choice | Lookup:
+def _kept(b: Builder, value: Weak, statements: Statements, pos: ir.Pos) -> Weak:
     """A literal that can be used after ``statements``: what it depends on is assigned at their end."""
 
     def assigned(expr: ir.Expr) -> ir.Local:
@@ -183,7 +183,7 @@ def _kept(b: Builder, value: Static | Choice | Lookup, statements: Statements, p
     match value:
         case Static():
             return value
-        case Lookup():
+        case TableItem():
             return replace(value, place=assigned(value.place))
         case Choice(cond=cond, then=then, orelse=orelse):
             return Choice(assigned(cond), _kept(b, then, statements, pos), _kept(b, orelse, statements, pos))

@@ -14,7 +14,7 @@ from ruda.frontend.exits import FALSE, PythonLoop, close, close_wrapper, ir_loop
 from ruda.frontend.logic import condition
 from ruda.frontend.names import stored_names
 from ruda.frontend.promote import cast, combine, convert, number, type_of
-from ruda.frontend.statements import assign_to, snapshot
+from ruda.frontend.targets import assign_to, snapshot
 from ruda.frontend.values import Range, Scalar, Static, Type, Typed, Unrolled, Value, Vec, describe, unpack
 from ruda.frontend.views import Records, View, first_view
 from ruda.types import ScalarType, as_type, bool_, i64

@@ -47,7 +47,7 @@ class Names:
         named = frozenset(node.target.id for node in ast.walk(function) if isinstance(node, ast.NamedExpr))
         single = frozenset(name for name in stores if name not in named and found.is_single(name))
         once = frozenset(name for name in stores if len(stores[name]) == 1)
-        changed = frozenset(_root(node) for node in ast.walk(function) if _is_part(node)) & stores.keys()
+        changed = frozenset(root_of(node) for node in ast.walk(function) if _is_part(node)) & stores.keys()
         return cls(frozenset(stores), single, once, named, frozenset(changed))
 
 
@@ -125,7 +125,7 @@ def _is_part(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
 
 
-def _root(node: ast.AST) -> str:
+def root_of(node: ast.AST) -> str:
     """The name that a chain of attributes and subscripts begins with, or ""."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value

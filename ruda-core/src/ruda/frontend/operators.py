@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ruda import ir
 from ruda.errors import KernelError, KernelTypeError, KernelValueError
 from ruda.frontend.lanes import lanewise
-from ruda.frontend.promote import accept, cast, common, computes, convert, floating, number, scalar, type_of, weak_in
+from ruda.frontend.promote import accept, cast, computes, convert, floating, number, operands, scalar, type_of, weak_in
 from ruda.frontend.values import (
     Choice,
-    Lookup,
     Record,
     Scalar,
     Static,
+    TableItem,
     Tuple,
     Type,
     Typed,
@@ -103,7 +103,7 @@ def binary(b: Builder, node: type[ast.operator], left: Value, right: Value, pos:
         return _shift(b, op, x, y, pos)
     if op == "pow":
         return power(b, x, y, pos)
-    type = common(b, (x, y), pos, f"{sign}")
+    type = operands(b, (x, y), pos, f"{sign}")
     if op in ("and", "or", "xor"):
         if type.scalar.is_float:
             raise b.error(
@@ -147,7 +147,7 @@ def power(b: Builder, x: Scalar, y: Scalar, pos: ir.Pos) -> Value:
             product = apply(b, "mul", (product, product), base, pos)
             product = apply(b, "mul", (product, factor), base, pos) if bit == "1" else product
         return product
-    joined = number(common(b, (x, y), pos, "**"))
+    joined = number(operands(b, (x, y), pos, "**"))
     return apply(b, "pow" if joined.scalar.is_float else "pow_int", (x, y), joined, pos)
 
 
@@ -204,7 +204,7 @@ def compare(b: Builder, node: type[ast.cmpop], left: Value, right: Value, pos: i
         what = f"{sign} of {describe(left)} and {describe(right)}"
         raise b.error(KernelTypeError, what, pos, "compare lanes, v.x < w.x, or lengths, dsl.length(v)")
     x, y = scalar(b, left, pos), scalar(b, right, pos)
-    type = common(b, (x, y), pos, f"{sign}")
+    type = operands(b, (x, y), pos, f"{sign}")
     if type.scalar == bool_ and op not in ("eq", "ne"):
         type = number(type)
     return apply(b, op, (x, y), type, pos, Type(bool_))
@@ -276,6 +276,6 @@ def index_expression(b: Builder, value: Value, pos: ir.Pos, what: str) -> ir.Exp
                 KernelValueError, f"index {x.value} of {what} is negative", pos, "write len(a) - 1 for the last"
             )
         return accept(b, x, b.index.scalar, pos, "an index")
-    if isinstance(x, Choice | Lookup):
+    if isinstance(x, Choice | TableItem):
         return convert(b, x, b.index.scalar, pos)
     return convert(b, x, type.scalar, pos)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
-from ruda.frontend.values import Choice, Lookup, Scalar, Static, Type, Typed, Value, describe, unpack
+from ruda.frontend.values import Choice, Scalar, Static, TableItem, Type, Typed, Value, describe, unpack
 from ruda.frontend.views import View
 from ruda.ir.ops.rounding import convert as round_once
 from ruda.types import STORAGE, ScalarType, bool_, f32, f64, i32, i64, promote, u32, u64
@@ -87,7 +87,7 @@ def type_of(b: Builder, value: Value, pos: ir.Pos) -> Type:
             common = combine(type_of(b, then, pos), type_of(b, orelse, pos))
             assert common is not None  # of literals
             return common
-        case Lookup(numbers=numbers, shape=()):
+        case TableItem(numbers=numbers, shape=()):
             common = reduce(combine, {_LITERALS[type(n)] for n in numbers})  # type: ignore[arg-type]
             assert common is not None  # of literals
             return common
@@ -111,7 +111,7 @@ def _advice(value: Value) -> str | None:
 def scalar(b: Builder, value: Value, pos: ir.Pos) -> Scalar:
     """``value``, which must be a scalar."""
     type_of(b, value, pos)
-    assert isinstance(value, Static | Typed | Choice | Lookup)
+    assert isinstance(value, Static | Typed | Choice | TableItem)
     return value
 
 
@@ -122,9 +122,6 @@ def common(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type
         KernelTypeError: there is none; the message names the casts to write.
     """
     types = [type_of(b, value, pos) for value in values]
-    if what != "a choice":
-        for type in types:
-            computes(b, type, pos, what)
     result = types[0]
     for other in types[1:]:
         joined = combine(result, other)
@@ -141,6 +138,17 @@ def common(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type
             if isinstance(value, Typed):
                 b.variables.meets_index(value.weak_in)
     return result
+
+
+def operands(b: Builder, values: Sequence[Scalar], pos: ir.Pos, what: str) -> Type:
+    """The :func:`common` type of what an operation computes with.
+
+    Raises:
+        KernelTypeError: also where one is for storage and conversion only.
+    """
+    for value in values:
+        computes(b, type_of(b, value, pos), pos, what)
+    return common(b, values, pos, what)
 
 
 def computes(b: Builder, type: Type, pos: ir.Pos, what: str) -> None:
@@ -190,6 +198,18 @@ def cast(expr: ir.Expr, to: ScalarType, pos: ir.Pos) -> ir.Expr:
     return expr if expr.type == to else ir.Apply(to, "cast", (expr,), pos)
 
 
+def as_index(b: Builder, expr: ir.Expr, pos: ir.Pos) -> ir.Expr:
+    """An index of any integer type as one of the index type; one that does not fit stays outside of every array."""
+    type, to = expr.type, b.index.scalar
+    if isinstance(expr, ir.Const):
+        return ir.Const(to, max(to.min, min(int(expr.value), to.max)))
+    if type.max > to.max:
+        expr = ir.Apply(type, "min", (expr, ir.Const(type, to.max)), pos)
+    if type.min < to.min:
+        expr = ir.Apply(type, "max", (expr, ir.Const(type, to.min)), pos)
+    return cast(expr, to, pos)
+
+
 def convert(b: Builder, value: Scalar, to: ScalarType, pos: ir.Pos) -> ir.Expr:
     """An operand as an expression of the common type ``to``."""
     match value:
@@ -200,11 +220,11 @@ def convert(b: Builder, value: Scalar, to: ScalarType, pos: ir.Pos) -> ir.Expr:
         case Choice(cond=cond, then=then, orelse=orelse):
             args = (cond, convert(b, then, to, pos), convert(b, orelse, to, pos))
             return ir.Apply(to, "select", args, pos)
-        case Lookup():
+        case TableItem():
             return _loaded(b, value, to, pos)
 
 
-def _loaded(b: Builder, item: Lookup, to: ScalarType, pos: ir.Pos) -> ir.Expr:
+def _loaded(b: Builder, item: TableItem, to: ScalarType, pos: ir.Pos) -> ir.Expr:
     """The number that ``item`` is, from a table of type ``to``."""
     numbers = [constant(b, n, to, pos).value for n in item.numbers]
     data = np.array([*numbers, *[0] * item.spare], to.dtype).tobytes()

@@ -16,15 +16,26 @@ from ruda.frontend.calls import CAST, Call, Lower, means
 from ruda.frontend.lanes import lanewise
 from ruda.frontend.logic import choose
 from ruda.frontend.operators import apply, binary, power, python, truth
-from ruda.frontend.promote import cast, common, computes, constant, convert, floating, number, scalar, type_of, weak_in
+from ruda.frontend.promote import (
+    cast,
+    computes,
+    constant,
+    convert,
+    floating,
+    number,
+    operands,
+    scalar,
+    type_of,
+    weak_in,
+)
 from ruda.frontend.selection import extents
 from ruda.frontend.values import (
     NONE,
     Choice,
-    Lookup,
     Range,
     Scalar,
     Static,
+    TableItem,
     Type,
     Typed,
     Value,
@@ -61,7 +72,7 @@ def row(b: Builder, op: Op, values: Sequence[Value], pos: ir.Pos) -> Value:
         args = [np.array([constant(b, n, f64, pos).value]) for n in numbers]
         return static(op.evaluate(*args, to=bool_ if op.result == "bool" else f64)[0])
     given = [scalar(b, value, pos) for value in values]
-    type = number(common(b, given, pos, op.name))
+    type = number(operands(b, given, pos, op.name))
     type = floating(type) if floats else type
     if type.scalar not in op.accepts:
         accepted = "integers" if type.scalar.is_float else ", ".join(sorted(t.name for t in op.accepts))
@@ -95,7 +106,7 @@ def cast_to(b: Builder, made: Call, type: ScalarType, x: Value) -> Value:
         value = bool(given.value) if type == bool_ else given.value
         return Typed(constant(b, value, type, made.pos))
     source = type_of(b, given, made.pos)
-    if isinstance(given, Choice | Lookup) and (source.scalar == type or (type.is_float and source.scalar != bool_)):
+    if isinstance(given, Choice | TableItem) and (source.scalar == type or (type.is_float and source.scalar != bool_)):
         return Typed(convert(b, given, type, made.pos))
     return Typed(cast(convert(b, given, source.scalar, made.pos), type, made.pos))
 
@@ -154,7 +165,7 @@ def extreme(op: str, function: Callable[..., Any]) -> Lower:
         if vectors is not None:
             return vectors
         given = [scalar(b, item, made.pos) for item in items]
-        type = number(common(b, given, made.pos, op))
+        type = number(operands(b, given, made.pos, op))
         result = given[0]
         for value in given[1:]:
             result = apply(b, op, (result, value), type, made.pos)

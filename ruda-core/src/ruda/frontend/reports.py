@@ -11,7 +11,7 @@ from ruda.frontend.builder import handles
 from ruda.frontend.calls import Call, means
 from ruda.frontend.logic import condition
 from ruda.frontend.promote import expression, scalar
-from ruda.frontend.values import Choice, Form, Lookup, Static, Text, Typed, Value, describe, parts
+from ruda.frontend.values import Choice, Form, Static, TableItem, Text, Typed, Value, describe, parts
 from ruda.types import ScalarType, StructType, bool_
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def breakpoint_(b: Builder, made: Call) -> None:
 
 def _gather(b: Builder, name: str, value: Value, pos: ir.Pos, named: dict[str, ir.Expr]) -> None:
     """The numbers in ``value``, by names such as ``p``, ``p.x`` and ``p.0``."""
-    if isinstance(value, Typed | Choice | Lookup) or (isinstance(value, Static) and value.is_number):
+    if isinstance(value, Typed | Choice | TableItem) or (isinstance(value, Static) and value.is_number):
         named[name] = expression(b, value, pos)
     elif (made := parts(value)) is not None:
         form, items = made

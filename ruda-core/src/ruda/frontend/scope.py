@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from ruda import ir
 from ruda.errors import KernelNameError, KernelTypeError
 from ruda.frontend.names import Names
-from ruda.frontend.promote import convert, type_of
+from ruda.frontend.promote import as_index, convert, type_of
 from ruda.frontend.values import (
     Bundle,
     Choice,
     Form,
-    Lookup,
     Range,
     Record,
     Static,
+    TableItem,
     Text,
     Tuple,
     Typed,
@@ -131,8 +131,7 @@ class Scope:
                 read = [self._read(item) for item in exprs]
                 return view.with_exprs([item.expr for item in read if isinstance(item, Typed)])
             case RecordsSlot(array=array, fields=fields):
-                views = [self._read(field) for field in fields]
-                return Records(array.type, tuple(v for v in views if isinstance(v, View | Records)), array.rank)
+                return array.with_fields(map(self._read, fields))
             case Static():
                 return slot
 
@@ -157,9 +156,9 @@ class Scope:
         match value:
             case Static() if alone or not value.is_number:
                 return value
-            case Lookup() if alone:
+            case TableItem() if alone:
                 return value
-            case Static() | Typed() | Choice() | Lookup():
+            case Static() | Typed() | Choice() | TableItem():
                 variable = b.variables.get((*self.key, name), name)
                 type = type_of(b, value, pos)
                 if type.weak or not alone:
@@ -173,8 +172,7 @@ class Scope:
             case View():
                 return value.with_exprs([b.let(e, f"{name}.{i}", pos) for i, e in enumerate(value.exprs)])
             case Records():
-                fields = (self._bind(b, name, field, pos, alone) for field in value.fields)
-                return Records(value.type, tuple(f for f in fields if isinstance(f, View | Records)), value.rank)
+                return value.with_fields(self._bind(b, name, field, pos, alone) for field in value.fields)
             case _:
                 raise AssertionError(value)
 
@@ -196,7 +194,7 @@ class Scope:
 
     def _assign(self, b: Builder, name: str, slot: Slot, value: Value, pos: ir.Pos) -> None:
         match slot, value:
-            case ScalarSlot(variable=variable), (Static() | Typed() | Choice() | Lookup()) if not _is_object(value):
+            case ScalarSlot(variable=variable), (Static() | Typed() | Choice() | TableItem()) if not _is_object(value):
                 type = b.variables.join(b, variable, type_of(b, value, pos), pos)
                 b.emit(ir.Assign(ir.Local(type.scalar, slot.name), convert(b, value, type.scalar, pos), pos=pos))
                 return
@@ -208,7 +206,7 @@ class Scope:
                     return
             case ViewSlot(view=view, exprs=variables), View() if view.like(value):
                 for part, expr in zip(variables, value.exprs, strict=True):
-                    self._assign(b, name, part, Typed(expr), pos)
+                    self._assign(b, name, part, Typed(as_index(b, expr, pos)), pos)
                 return
             case RecordsSlot(array=array, fields=slots), Records() if array.type == value.type:
                 for part, field in zip(slots, value.fields, strict=True):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ruda import ir
 from ruda.errors import KernelNameError, KernelTypeError, KernelValueError
 from ruda.frontend.operators import binary, index_expression
-from ruda.frontend.promote import accept
+from ruda.frontend.promote import accept, as_index, cast
 from ruda.frontend.values import Cut, Record, Static, Typed, Value, Vec, describe, pack, parts, static, unpack
 from ruda.frontend.views import Member, Records, Slice, View, first_view
-from ruda.types import ScalarType, StructType, VecType, as_type, bool_
+from ruda.types import ElementType, ScalarType, StructType, VecType, as_type, bool_
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -29,10 +29,11 @@ def select(b: Builder, base: View | Records, index: Value, pos: ir.Pos, where: i
     """
     items = unpack(index)
     given = (index,) if items is None else items
-    name = first_view(base).memory.name
     if len(given) > base.rank:
-        rank = first_view(base).memory.rank
-        many = f"array {name} has rank {rank}, {len(given) + rank - base.rank} indices are given"
+        view = first_view(base)
+        used = len(view.lead) - view.slices + len(view.part.steps)
+        name, rank = view.memory.name, base.rank + used
+        many = f"array {name} has rank {rank}, {len(given) + used} indices are given"
         raise b.error(KernelTypeError, many, pos, f"its element is {name}[()]" if not rank else None)
     if not given and base.rank:
         what = f"{base.what} has rank {base.rank}, no index is given"
@@ -82,23 +83,20 @@ def _op(name: str, *args: ir.Expr, pos: ir.Pos) -> ir.Expr:
     return ir.Apply(args[0].type, name, args, pos)
 
 
-def _cast(expr: ir.Expr, to: ScalarType, pos: ir.Pos) -> ir.Expr:
-    return expr if expr.type == to else ir.Apply(to, "cast", (expr,), pos)
-
-
 def _within(b: Builder, slice: Slice, item: ir.Expr | Cut, pos: ir.Pos) -> Selector:
     """What an index or another slice selects of a slice."""
     if isinstance(item, Cut):
         return _cut(b, slice, item, pos)
-    type = b.index.scalar
-    index = b.let(item, "i", pos)
-    place = _op("add", slice.start, _scaled(_cast(index, type, pos), slice.step, pos), pos=pos)
-    if slice.whole or b.bounds == "unchecked":
+    if slice.whole:
+        return item
+    index = b.let(as_index(b, item, pos), "i", pos)
+    place = _op("add", slice.start, _scaled(index, slice.step, pos), pos=pos)
+    if b.bounds == "unchecked":
         return place
     # Behind the slice the array may go on: such an index becomes one that is outside of every array.
-    wide = as_type(f"u{max(index.type.bits, type.bits)}")
-    inside = ir.Apply(bool_, "lt", (_cast(index, wide, pos), _cast(slice.length, wide, pos)), pos)
-    return ir.Apply(type, "select", (inside, place, ir.Const(type, -1)), pos)
+    wide = as_type(f"u{index.type.bits}")
+    inside = ir.Apply(bool_, "lt", (cast(index, wide, pos), cast(slice.length, wide, pos)), pos)
+    return ir.Apply(index.type, "select", (inside, place, ir.Const(index.type, -1)), pos)
 
 
 def _scaled(expr: ir.Expr, step: int, pos: ir.Pos) -> ir.Expr:
@@ -113,7 +111,9 @@ def _cut(b: Builder, slice: Slice, cut: Cut, pos: ir.Pos) -> Slice:
     def bound(value: Value | None, otherwise: ir.Expr) -> ir.Expr:
         if value is None or (isinstance(value, Static) and value.value is None):
             return otherwise
-        given = _cast(index_expression(b, value, pos, "a slice"), type, pos)
+        if isinstance(value, Static) and isinstance(value.value, int):
+            value = Static(min(value.value, type.max))
+        given = as_index(b, index_expression(b, value, pos, "a slice"), pos)
         return b.let(_op("max", zero, _op("min", given, slice.length, pos=pos), pos=pos), "bound", pos)
 
     step = 1 if cut.step is None else b.static(cut.step)
@@ -124,10 +124,13 @@ def _cut(b: Builder, slice: Slice, cut: Cut, pos: ir.Pos) -> Slice:
     start, stop = bound(cut.start, zero), bound(cut.stop, slice.length)
     length = stop if start is zero else _op("sub", _op("max", start, stop, pos=pos), start, pos=pos)
     if step > 1:
-        length = _op("floordiv", _op("add", length, ir.Const(type, step - 1), pos=pos), ir.Const(type, step), pos=pos)
+        one = ir.Const(type, 1)  # so that nothing overflows; -1 // step is -1
+        steps = _op("floordiv", _op("sub", length, one, pos=pos), ir.Const(type, min(step, type.max)), pos=pos)
+        length = _op("add", steps, one, pos=pos)
     moved = start if slice.whole else _op("add", slice.start, _scaled(start, slice.step, pos), pos=pos)
     whole = slice.whole and start is zero and stop is slice.length and step == 1
-    return Slice(b.let(moved, "start", pos), b.let(length, "length", pos), slice.step * step, whole)
+    far = min(slice.step * step, type.max)  # no second element is as far
+    return Slice(b.let(moved, "start", pos), b.let(length, "length", pos), far, whole)
 
 
 def _bad_step(step: object) -> bool:
@@ -285,7 +288,7 @@ def converted(b: Builder, value: Value, type: ScalarType | VecType, pos: ir.Pos,
     return tuple(accept(b, item, type.elem, pos, what) for item in value.lanes)
 
 
-def as_type_of(b: Builder, value: Value, type: ScalarType | VecType | StructType, pos: ir.Pos, what: str) -> Value:
+def as_type_of(b: Builder, value: Value, type: ElementType, pos: ir.Pos, what: str) -> Value:
     """``value`` as a scalar, vector or struct of ``type``, as an argument takes it."""
     if isinstance(type, StructType):
         if not isinstance(value, Record) or value.type != type:

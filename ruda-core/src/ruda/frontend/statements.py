@@ -16,23 +16,8 @@ from ruda.frontend.operators import binary
 from ruda.frontend.promote import scalar
 from ruda.frontend.scope import RESULT
 from ruda.frontend.selection import as_type_of, load, store
-from ruda.frontend.subscripts import assign as assign_part
-from ruda.frontend.subscripts import once, place
-from ruda.frontend.values import (
-    Bundle,
-    Choice,
-    Record,
-    Static,
-    Tuple,
-    Typed,
-    Value,
-    Vec,
-    assemble,
-    describe,
-    pack,
-    parts,
-    unpack,
-)
+from ruda.frontend.targets import Part, assign_to, once, snapshot
+from ruda.frontend.values import Static, Typed, Value, pack
 from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
@@ -103,56 +88,6 @@ def annotated_assign(b: Builder, node: ast.AnnAssign) -> None:
     b.scope.assign(b, node.target.id, value, pos)
 
 
-def assign_to(b: Builder, target: ast.expr, value: Value, pos: ir.Pos, *, loop: bool = False) -> None:
-    """Assign ``value`` to one target of any form; ``loop`` says that it is the target of a ``for``."""
-    where = b.pos(target)
-    match target:
-        case ast.Name():
-            if isinstance(value, Tuple | Vec | Record):
-                value = snapshot(b, value, pos)  # its parts are assigned one by one
-            b.scope.assign(b, target.id, value, where, loop=loop)
-        case ast.Subscript() | ast.Attribute():
-            whole = assign_part(b, target, value, pos)
-            if whole is not None:
-                assign_to(b, target.value, whole, pos)
-        case ast.Tuple():
-            items = value.lanes if isinstance(value, Vec) else unpack(value)
-            if items is None:
-                hint = "assign elements one by one: x = a[0]" if isinstance(value, View | Records) else None
-                raise b.error(KernelTypeError, f"{describe(value)} cannot be unpacked", pos, hint)
-            if len(items) != len(target.elts):
-                what = f"{len(items)} values for {len(target.elts)} names"
-                raise b.error(KernelTypeError, what, pos)
-            for part, item in zip(target.elts, [snapshot(b, item, pos) for item in items], strict=True):
-                assign_to(b, part, item, pos, loop=loop)
-        case _:
-            raise b.error(KernelSyntaxError, f"kernels cannot assign to {type(target).__name__}", where)
-
-
-def snapshot(b: Builder, value: Value, pos: ir.Pos) -> Value:
-    """``value`` as it is now: later assignments to the variables in it do not show."""
-    match value:
-        case Typed(expr=expr) if changes(expr):
-            return Typed(b.let(expr, "now", pos), value.index, value.weak_in)
-        case Choice(cond=cond) if changes(cond):
-            return Choice(b.let(cond, "now", pos), value.then, value.orelse)
-        case Tuple() | Vec() | Record() | Bundle():
-            taken = parts(value)
-            assert taken is not None
-            return assemble(taken[0], tuple(snapshot(b, item, pos) for item in taken[1]))
-        case View():
-            return value.with_exprs([b.let(e, "now", pos) if changes(e) else e for e in value.exprs])
-        case Records():
-            fields = (snapshot(b, field, pos) for field in value.fields)
-            return Records(value.type, tuple(f for f in fields if isinstance(f, View | Records)), value.rank)
-    return value
-
-
-def changes(expr: ir.Expr) -> bool:
-    """Whether a local is in ``expr``."""
-    return isinstance(expr, ir.Local) or (isinstance(expr, ir.Apply) and any(changes(arg) for arg in expr.args))
-
-
 @handles(ast.AugAssign)
 def augmented_assign(b: Builder, node: ast.AugAssign) -> None:
     """``x += value`` and ``a[i] += value``; the target is evaluated once."""
@@ -162,9 +97,11 @@ def augmented_assign(b: Builder, node: ast.AugAssign) -> None:
         old = b.scope.read(b, node.target.id, b.pos(node.target))
         b.scope.assign(b, node.target.id, binary(b, operator, old, b.value(node.value), pos), pos)
         return
-    target = place(b, node.target)
+    assert isinstance(node.target, ast.Subscript | ast.Attribute)
+    part = Part.of(b, node.target)
+    target = part.value(b)
     if not isinstance(target, View | Records):
-        assign_to(b, node.target, binary(b, operator, target, b.value(node.value), pos), pos)
+        part.assign(b, binary(b, operator, target, b.value(node.value), pos), pos)
         return
     if target.rank:
         raise b.error(KernelTypeError, f"{target.what} has rank {target.rank}; elements are updated one by one", pos)

@@ -1,4 +1,4 @@
-"""Subscripts and attributes, where they are read and where they are assigned."""
+"""Subscripts and attributes where they are read, and what they stand for where a part of it is meant."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from ruda import ir
-from ruda.errors import KernelNameError, KernelTypeError
+from ruda.errors import KernelNameError
 from ruda.frontend.annotations import VecAnnotation
 from ruda.frontend.builder import handles
 from ruda.frontend.lookup import attribute_of, framework_name
-from ruda.frontend.members import position, swizzle, value_attribute, with_attribute, with_item
+from ruda.frontend.members import METHODS, position, swizzle, value_attribute
 from ruda.frontend.operators import index_expression, python
-from ruda.frontend.selection import extents, lane, load, select, size, store
+from ruda.frontend.selection import extents, lane, load, select, size
 from ruda.frontend.tuples import item
 from ruda.frontend.values import Bundle, Cut, Record, Static, Value, Vec, describe, pack, unpack
 from ruda.frontend.views import Records, View, first_view
@@ -54,14 +54,19 @@ def place(b: Builder, node: ast.expr) -> Value:
 
 
 def _subscript(b: Builder, node: ast.Subscript) -> Value:
-    base, pos, where = place(b, node.value), b.pos(node), b.pos(node.slice)
-    index = b.value(node.slice)
+    base = place(b, node.value)
+    return item_place(b, node, base, b.value(node.slice))
+
+
+def item_place(b: Builder, node: ast.Subscript, base: Value, index: Value) -> Value:
+    """``base[index]``, as :func:`place` gives it; ``node`` is where it stands."""
+    pos = b.pos(node)
     if isinstance(base, Records) and isinstance(index, Static) and isinstance(index.value, str):
         return base.fields[position(b, base.type, index.value, pos)]
     if isinstance(base, View) and not base.rank and isinstance(base.type, VecType):
-        return _lane(b, base, index, pos)
+        return lane_at(b, base, index, pos)
     if isinstance(base, View | Records):
-        return select(b, base, index, pos, where)
+        return select(b, base, index, pos, b.pos(node.slice))
     if isinstance(base, Record) and isinstance(index, Static) and isinstance(index.value, str):
         return value_attribute(b, base, index.value, pos)
     if isinstance(base, Static) and isinstance(base.value, VecAnnotation):
@@ -73,20 +78,24 @@ def _subscript(b: Builder, node: ast.Subscript) -> Value:
     return taken
 
 
-def _lane(b: Builder, view: View, index: Value, pos: ir.Pos) -> View:
+def lane_at(b: Builder, view: View, index: Value, pos: ir.Pos) -> View:
+    """The lane ``index`` of the vector that ``view`` is."""
     return lane(b, view, index_expression(b, index, pos, f"a {view.type}"), pos)
 
 
 def _attribute(b: Builder, node: ast.Attribute) -> Value:
     accepted = framework_name(b, node)
-    if accepted is not None:
-        return accepted
-    base, pos = place(b, node.value), b.pos(node)
+    return accepted if accepted is not None else attribute_place(b, node, place(b, node.value))
+
+
+def attribute_place(b: Builder, node: ast.Attribute, base: Value) -> Value:
+    """``base.name`` of ``node``, as :func:`place` gives it."""
+    pos = b.pos(node)
     match base:
         case Records() if base.type.field(node.attr) is not None:
             return base.fields[position(b, base.type, node.attr, pos)]
         case View(type=VecType() as type) if not base.rank:
-            lanes = swizzle(b, type, node.attr, pos)
+            lanes = () if node.attr in METHODS else swizzle(b, type, node.attr, pos)
             if len(lanes) == 1:
                 return lane(b, base, ir.Const(b.index.scalar, lanes[0]), pos)
             vector = load(b, base, pos)
@@ -102,63 +111,6 @@ def _attribute(b: Builder, node: ast.Attribute) -> Value:
             return attribute_of(b, base.value, node.attr, node)
     hint = f"its fields are {', '.join(base.type.names)}" if isinstance(base, Bundle) else None
     raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos, hint)
-
-
-def assign(b: Builder, target: ast.Subscript | ast.Attribute, value: Value, pos: ir.Pos) -> Value | None:
-    """Store ``value`` where ``target`` is an element; else what ``target.value`` is after the assignment."""
-    where = b.pos(target)
-    base = place(b, target.value)
-    if isinstance(base, View | Records):
-        _store(b, base, target, value, pos)
-        return None
-    if isinstance(target, ast.Attribute):
-        return with_attribute(b, base, target.attr, value, where)
-    if not isinstance(base, Vec | Record) and not _is_field(target.value):
-        what = f"an item of {describe(base)} cannot be assigned"
-        hint = "use dsl.local(shape, dtype) for values that change" if unpack(base) is not None else None
-        raise b.error(KernelTypeError, what, where, hint)
-    return with_item(b, base, b.value(target.slice), value, where)
-
-
-def _is_field(node: ast.expr) -> bool:
-    """Whether ``node`` is a field of a struct, or an item of one: a fixed array, unlike a tuple, changes."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return isinstance(node, ast.Attribute)
-
-
-def _store(b: Builder, base: View | Records, target: ast.Subscript | ast.Attribute, value: Value, pos: ir.Pos) -> None:
-    where = b.pos(target)
-    vectors = isinstance(base, View) and not base.rank and isinstance(base.type, VecType)
-    if isinstance(target, ast.Subscript):
-        index = b.value(target.slice)
-        if vectors:
-            assert isinstance(base, View)
-            store(b, _lane(b, base, index, where), value, pos)
-        elif isinstance(base, Records) and isinstance(index, Static) and isinstance(index.value, str):
-            store(b, base.fields[position(b, base.type, index.value, where)], value, pos)
-        else:
-            store(b, select(b, base, index, where, b.pos(target.slice)), value, pos)
-        return
-    if isinstance(base, Records):
-        store(b, base.fields[position(b, base.type, target.attr, where)], value, pos)
-    elif vectors and isinstance(base.type, VecType):
-        lanes = swizzle(b, base.type, target.attr, where)
-        values = (value,) if len(lanes) == 1 else value.lanes if isinstance(value, Vec) else ()
-        if len(values) != len(lanes):
-            raise b.error(KernelTypeError, f"{target.attr} takes {len(lanes)} lanes, not {describe(value)}", where)
-        for number, item in zip(lanes, values, strict=True):
-            store(b, lane(b, base, ir.Const(b.index.scalar, number), where), item, pos)
-    else:
-        what = f"attributes of {base.what} cannot be assigned"
-        raise b.error(KernelTypeError, what, where, "store into its elements: a[i] = ...")
-
-
-def once(b: Builder, view: View | Records, pos: ir.Pos) -> View | Records:
-    """``view`` with indices that are evaluated once, for an access that reads and writes."""
-    if isinstance(view, Records):
-        return Records(view.type, tuple(once(b, field, pos) for field in view.fields), view.rank)
-    return view.with_exprs([b.let(e, "i", pos) for e in view.exprs])
 
 
 _ATTRIBUTES = ("shape", "size", "ndim", "dtype")

@@ -74,6 +74,11 @@ def check(source: KernelSource) -> None:
             raise _error(source, node, "a kernel cannot return a value", "store it into an array: out[0] = ...")
         if isinstance(node, ast.Expr) and (advice := _dropped(node.value)) is not None:
             raise _error(source, node, "this line changes nothing", advice)
+        if isinstance(node, ast.Assert):
+            named = next((n for n in ast.walk(node) if isinstance(n, ast.NamedExpr)), None)
+            if named is not None:
+                hint = "assign on a line before: an assert runs only where bounds are validated"
+                raise _error(source, named, "an assert assigns nothing", hint)
         if isinstance(node, ast.Starred):
             raise _error(source, node, "a kernel cannot unpack with *", "write each item")
         if isinstance(node, ast.keyword) and node.arg is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ruda.errors import ArrayError
 from ruda.types import ScalarType, as_type
 
 
@@ -22,22 +23,25 @@ class Constant:
 
     Attributes:
         values: the elements; they cannot be written to.
-        scalar_type: the element type as kernels name it.
+        elem: the element type as kernels name it.
         digest: tells the elements of tables apart, the same in every process.
 
     Raises (from the constructor):
+        ArrayError: no elements.
         DtypeError: a dtype that ruda does not have.
     """
 
     def __init__(self, values: npt.ArrayLike, dtype: Any = None) -> None:
         given = np.asarray(values)
-        self.scalar_type: ScalarType = as_type(given.dtype if dtype is None else dtype)
-        self.values = np.array(given, self.scalar_type.dtype, order="C")
+        self.elem: ScalarType = as_type(given.dtype if dtype is None else dtype)
+        self.values = np.array(given, self.elem.dtype, order="C")
+        if not self.values.size:
+            raise ArrayError(f"dsl.constant of shape {self.values.shape}: a table has at least one element")
         self.values.setflags(write=False)
         self.digest = hashlib.sha256(self.values.tobytes()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Constant, (self.values, self.scalar_type)  # NumPy's pickles forget what is read-only
+        return Constant, (self.values, self.elem)  # NumPy's pickles forget what is read-only
 
     def __len__(self) -> int:
         return len(self.values)
@@ -57,4 +61,4 @@ class Constant:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        return f"<constant {self.scalar_type} array of shape {self.values.shape}, {self.digest}>"
+        return f"<constant {self.elem} array of shape {self.values.shape}, {self.digest}>"

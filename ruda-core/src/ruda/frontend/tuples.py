@@ -17,8 +17,8 @@ from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.logic import choose
 from ruda.frontend.operators import compare, index_expression
-from ruda.frontend.promote import cast
-from ruda.frontend.values import Lookup, Static, Typed, Value, describe, pack, static, unpack
+from ruda.frontend.promote import cast, constant
+from ruda.frontend.values import Static, TableItem, Typed, Value, assemble, describe, parts, static, unpack
 from ruda.types import as_type, bool_
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def item(b: Builder, base: Value, index: Value, pos: ir.Pos) -> Value:
     given = Typed(expr, isinstance(index, Typed) and index.index)
     found = _choose(b, given, items, 0, pos)
     inside = (compare(b, ast.GtE, given, Static(0), pos), compare(b, ast.Lt, given, Static(len(items)), pos))
-    zero = _zero(found)
+    zero = _zero(b, found, pos)
     for condition in reversed(inside):
         found = choose(b, condition, found, zero, pos)
     return found
@@ -80,15 +80,19 @@ def _choose(b: Builder, index: Typed, items: Sequence[Value], first: int, pos: i
     return choose(b, low, x, _choose(b, index, items[half:], first + half, pos), pos)
 
 
-def _zero(value: Value) -> Value:
-    """Zero, or a tuple of zeros where ``value`` is a tuple."""
-    items = unpack(value)
-    return Static(0) if items is None else pack(tuple(_zero(item) for item in items))
+def _zero(b: Builder, value: Value, pos: ir.Pos) -> Value:
+    """Zero, made as ``value`` is."""
+    taken = parts(value)
+    if taken is not None:
+        return assemble(taken[0], tuple(_zero(b, item, pos) for item in taken[1]))
+    if isinstance(value, Typed) and not value.type.weak:
+        return Typed(constant(b, 0, value.expr.type, pos), value.index)
+    return Static(0)
 
 
-def _table(b: Builder, base: Value) -> Lookup | None:
+def _table(b: Builder, base: Value) -> TableItem | None:
     """``base`` as a table, where it is one of numbers and not short; a row of a table is one in any case."""
-    if isinstance(base, Lookup):
+    if isinstance(base, TableItem):
         return base
     found = _regular(base.value) if isinstance(base, Static) else None
     if found is None:
@@ -96,10 +100,10 @@ def _table(b: Builder, base: Value) -> Lookup | None:
     numbers, shape = found
     if len(numbers) <= _FEW:
         return None
-    return Lookup(numbers, prod(shape[1:]), ir.Const(b.index.scalar, 0), shape)
+    return TableItem(numbers, prod(shape[1:]), ir.Const(b.index.scalar, 0), shape)
 
 
-def _look_up(b: Builder, base: Lookup, index: Value, pos: ir.Pos) -> Lookup:
+def _look_up(b: Builder, base: TableItem, index: Value, pos: ir.Pos) -> TableItem:
     extent, *rest = base.shape
     i = b.let(index_expression(b, index, pos, "a tuple"), "i", pos)
     type = b.index.scalar
@@ -112,7 +116,7 @@ def _look_up(b: Builder, base: Lookup, index: Value, pos: ir.Pos) -> Lookup:
     if base.place != ir.Const(type, 0):
         here = ir.Apply(type, "add", (base.place, here), pos)
     place = ir.Apply(type, "select", (inside, here, ir.Const(type, len(base.numbers))), pos)
-    return Lookup(base.numbers, base.spare, b.let(place, "place", pos), tuple(rest))
+    return TableItem(base.numbers, base.spare, b.let(place, "place", pos), tuple(rest))
 
 
 def _regular(value: object) -> tuple[tuple[bool | int | float, ...], tuple[int, ...]] | None:
@@ -123,13 +127,13 @@ def _regular(value: object) -> tuple[tuple[bool | int | float, ...], tuple[int, 
         return (value,), ()
     if not isinstance(value, tuple) or not value:
         return None
-    parts = [_regular(item) for item in value]
-    first = parts[0]
+    items = [_regular(item) for item in value]
+    first = items[0]
     if first is None:
         return None
     numbers: list[bool | int | float] = []
-    for part in parts:
-        if part is None or part[1] != first[1]:
+    for item in items:
+        if item is None or item[1] != first[1]:
             return None
-        numbers.extend(part[0])
+        numbers.extend(item[0])
     return tuple(numbers), (len(value), *first[1])

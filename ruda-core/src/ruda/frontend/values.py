@@ -72,12 +72,12 @@ class Choice:
     """``then if cond else orelse`` of literals: still weak, so it takes the type that its use asks for."""
 
     cond: ir.Expr
-    then: Static | Choice | Lookup
-    orelse: Static | Choice | Lookup
+    then: Weak
+    orelse: Weak
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class TableItem:
     """An item of a tuple of numbers at a run-time place: as weak as its numbers, so it takes the type its use asks for.
 
     Attributes:
@@ -92,14 +92,17 @@ class Lookup:
     place: ir.Expr
     shape: tuple[int, ...] = ()
 
-    def item(self, index: int) -> Lookup:
+    def item(self, index: int) -> TableItem:
         """One item of a row."""
         steps = index * prod(self.shape[1:])
         place = ir.Apply(self.place.type, "add", (self.place, ir.Const(self.place.type, steps)))
-        return Lookup(self.numbers, self.spare, place, self.shape[1:])
+        return TableItem(self.numbers, self.spare, place, self.shape[1:])
 
 
-Scalar = Static | Typed | Choice | Lookup
+#: Scalars as weak as literals.
+Weak = Static | Choice | TableItem
+
+Scalar = Typed | Weak
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,7 @@ class Text:
 
 
 Value = (
-    Static | Typed | Choice | Lookup | Tuple | Vec | Record | Bundle | View | Records | Cut | Range | Unrolled | Text
+    Static | Typed | Choice | TableItem | Tuple | Vec | Record | Bundle | View | Records | Cut | Range | Unrolled | Text
 )
 
 #: How a value made of others is made: a tuple's length, or the type of a vector or struct.
@@ -215,7 +218,7 @@ def unpack(value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple, or None where ``value`` is none."""
     if isinstance(value, Tuple):
         return value.items
-    if isinstance(value, Lookup) and value.shape:
+    if isinstance(value, TableItem) and value.shape:
         return tuple(value.item(i) for i in range(value.shape[0]))
     if isinstance(value, Static) and isinstance(value.value, tuple):
         return tuple(static(item) for item in value.value)
@@ -257,9 +260,9 @@ def describe(value: Value) -> str:
             return repr(v) if plain else f"the {type(v).__name__} {name_of(v)}"
         case Typed():
             return str(value.type)
-        case Lookup(shape=shape) if shape:
+        case TableItem(shape=shape) if shape:
             return f"a tuple of {shape[0]}"
-        case Choice() | Lookup():
+        case Choice() | TableItem():
             return "a literal"
         case Tuple(items=items):
             return f"a tuple of {len(items)}"

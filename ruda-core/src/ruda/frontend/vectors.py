@@ -12,10 +12,11 @@ from ruda.frontend.calls import Call, Intrinsic, Lower, means
 from ruda.frontend.lanes import lanewise, vec
 from ruda.frontend.members import METHODS, field_value
 from ruda.frontend.operators import binary
+from ruda.frontend.promote import constant
 from ruda.frontend.python import cast_to, row
 from ruda.frontend.values import Record, Static, Typed, Value, Vec, describe, pack, unpack
 from ruda.ir.ops import OPS
-from ruda.types import ScalarType, StructType, VecType
+from ruda.types import ElementType, StructType, VecType
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -61,24 +62,20 @@ def make_record(b: Builder, made: Call, type: StructType) -> Value:
             what = f"field {field.name} of {type}"
             fields.append(field_value(b, given[field.name], field, field.shape, made.pos, what))
         else:
-            fields.append(zero(field.type, field.shape))
+            fields.append(_zero(b, field.type, field.shape, made.pos))
     return Record(type, tuple(fields))
 
 
-def zero(type: ScalarType | VecType | StructType, shape: tuple[int, ...] = ()) -> Value:
+def _zero(b: Builder, type: ElementType, shape: tuple[int, ...], pos: ir.Pos) -> Value:
     """All zero."""
     if shape:
-        return pack(tuple(zero(type, shape[1:]) for _ in range(shape[0])))
+        return pack(tuple(_zero(b, type, shape[1:], pos) for _ in range(shape[0])))
     match type:
         case StructType():
-            return Record(type, tuple(zero(f.type, f.shape) for f in type.fields))
+            return Record(type, tuple(_zero(b, f.type, f.shape, pos) for f in type.fields))
         case VecType():
-            return Vec(type, tuple(Typed(ir.Const(type.elem, _zero(type.elem))) for _ in range(type.lanes)))
-    return Typed(ir.Const(type, _zero(type)))
-
-
-def _zero(type: ScalarType) -> int | float | bool:
-    return False if type.kind == "bool" else 0.0 if type.is_float else 0
+            return Vec(type, (Typed(constant(b, 0, type.elem, pos)),) * type.lanes)
+    return Typed(constant(b, 0, type, pos))
 
 
 # --- functions ----------------------------------------------------------------------------------
@@ -107,7 +104,8 @@ def dot(b: Builder, made: Call, v: Value, w: Value) -> Value:
 
 def length(b: Builder, made: Call, v: Value) -> Value:
     """The Euclidean length of a vector."""
-    return row(b, OPS["sqrt"], (dot(b, made, *_vectors(b, "length", made.pos, v, v)),), made.pos)
+    (x,) = _vectors(b, "length", made.pos, v)
+    return row(b, OPS["sqrt"], (dot(b, made, x, x),), made.pos)
 
 
 def distance(b: Builder, made: Call, v: Value, w: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ruda import ir
 from ruda.types import ElementType, ScalarType, StructType, VecType
 
-Memory: TypeAlias = ir.Array | ir.SharedArray | ir.LocalArray | ir.ConstantArray
+Memory: TypeAlias = ir.Array | ir.StaticArray
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,18 @@ class Records:
     fields: tuple[View | Records, ...]
     rank: int
 
+    def with_fields(self, fields: Iterable[object]) -> Records:
+        """The array with other views in place of its own, of the same form."""
+        return Records(self.type, tuple(f for f in fields if isinstance(f, View | Records)), self.rank)
+
     @property
     def what(self) -> str:
-        """The name for messages."""
-        return f"{first_view(self).what.partition('.')[0]} of {self.type}"
+        """The name for messages, for instance ``array a of Body``."""
+        view = first_view(self)
+        name = view.memory.name
+        if not isinstance(view.memory, ir.Array):
+            name = name.partition(".")[0]  # it is of the first field alone
+        return f"{'a view of' if view.lead else 'array'} {name} of {self.type}"
 
 
 def first_view(array: View | Records) -> View:

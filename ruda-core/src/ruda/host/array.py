@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from ruda.contract import Binding
 from ruda.errors import ArrayError, DtypeError
-from ruda.host import scalars, views
+from ruda.host import scalars, transfer, views
 from ruda.host.memory import Memory
-from ruda.host.ownership import home, mark_copied, present, users
 from ruda.host.protocols import Protocols
-from ruda.host.stream import current_stream, raise_faults
+from ruda.host.stream import raise_faults
 from ruda.host.views import Shape
 from ruda.types import (
     ElementType,
@@ -32,7 +31,6 @@ from ruda.types import (
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
-    from ruda.host.stream import Stream
 
 #: Spans and extents above this need a 64-bit index type in kernels.
 INDEX_MAX = 2**31 - 1
@@ -61,9 +59,6 @@ _HINTS = {
 #: Bytes that a pattern of ``Server.fill`` may have.
 _PATTERNS = (1, 2, 4, 8)
 
-#: From so many bytes on, a view most of which is gaps is gathered on the device before it travels.
-_GATHERED = 1 << 20
-
 
 class Operations(Protocol):
     """What arrays need kernels for; :mod:`ruda.arrayops` has it."""
@@ -83,7 +78,7 @@ class Array(Protocols):
 
     Attributes:
         client: the client it belongs to.
-        scalar_type: the element type as kernels name it.
+        elem: the element type as kernels name it.
         shape: lengths of the axes.
         strides: bytes from one element to the next along each axis, as NumPy has them.
         layout: ``"c"`` where elements lie in C order without gaps, else ``"strided"``.
@@ -99,7 +94,7 @@ class Array(Protocols):
     operations: ClassVar[staticmethod[[], Operations]]
 
     __slots__ = (
-        "__weakref__", "_offset", "alignment", "binding", "client", "layout", "memory", "packed", "scalar_type",
+        "__weakref__", "_offset", "alignment", "binding", "client", "elem", "layout", "memory", "packed",
         "shape", "sig", "strides", "wide",
     )  # fmt: skip
 
@@ -107,15 +102,15 @@ class Array(Protocols):
         self,
         client: ComputeClient,
         memory: Memory,
-        scalar_type: ElementType,
+        elem: ElementType,
         shape: Shape,
         strides: Shape,
         offset: int = 0,
     ) -> None:
-        size = scalar_type.size
+        size = elem.size
         self.client = client
         self.memory = memory
-        self.scalar_type = scalar_type
+        self.elem = elem
         self.shape = shape
         self.strides = strides
         self._offset = offset  # bytes from the start of the memory to element 0
@@ -123,7 +118,7 @@ class Array(Protocols):
         self.layout: Literal["c", "strided"] = "c" if contiguous else "strided"
 
         first, end = views.extent_of(shape, strides, size)
-        span = max(-first, end - size) // smallest_scalar(scalar_type)
+        span = max(-first, end - size) // smallest_scalar(elem)
         self.wide = max(span, *shape, 0) > INDEX_MAX
 
         # Where element 0 is: in the device's address space, or in the buffer range that is bound.
@@ -138,7 +133,7 @@ class Array(Protocols):
             position = (start - base) // size
         steps = [stride // size for stride in strides]
         self.packed = struct.pack(f"<Q{2 * len(shape)}q", position, *shape, *steps)
-        facts = (scalar_type, len(shape), self.layout, self.alignment, self.wide, memory.read_only)
+        facts = (elem, len(shape), self.layout, self.alignment, self.wide, memory.read_only)
         self.sig = client.signature(*facts)
 
     # --- facts ---
@@ -146,7 +141,7 @@ class Array(Protocols):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type as NumPy names it."""
-        return self.scalar_type.dtype
+        return self.elem.dtype
 
     @property
     def ndim(self) -> int:
@@ -164,7 +159,7 @@ class Array(Protocols):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements, gaps between them not counted."""
-        return self.size * self.scalar_type.size
+        return self.size * self.elem.size
 
     @property
     def start(self) -> int:
@@ -173,7 +168,7 @@ class Array(Protocols):
 
     def __repr__(self) -> str:
         freed = "freed " if self.memory.owner is None else ""
-        return f"<{freed}{self.scalar_type} array of shape {self.shape} on {self.client.device}>"
+        return f"<{freed}{self.elem} array of shape {self.shape} on {self.client.device}>"
 
     # --- to and from the host ---
 
@@ -185,15 +180,8 @@ class Array(Protocols):
         """
         if not self.size:
             return np.empty(self.shape, self.dtype)  # of vectors, their lanes are the last axis
-        if self._is_sparse():
-            return self.copy().numpy()
-        waited = self._settle()
-        stream = self._stream()
-        with self.client.owning(stream, (), (self.memory,)):
-            _, host = self._read(stream)
-        raise_faults([*waited, *{stream}.difference(waited)])
-        host = host if self.layout == "c" else host.copy()
-        return host["lanes"] if isinstance(self.scalar_type, VecType) else host
+        host = transfer.fetched(self)
+        return host["lanes"] if isinstance(self.elem, VecType) else host
 
     def wait(self) -> None:
         """Wait for all earlier work on this array.
@@ -201,37 +189,33 @@ class Array(Protocols):
         Raises:
             ServerUnhealthy: the faults that the work had.
         """
-        raise_faults(self._settle())
+        raise_faults(transfer.settle(self))
 
     def item(self) -> Any:
         """The only element: a Python bool, int or float, an array of a vector's lanes, or a structured NumPy scalar."""
         if self.size != 1:
             raise ArrayError(f"item() reads an array of one element, and this one has shape {self.shape}")
         value = self.numpy()
-        if not isinstance(self.scalar_type, ScalarType):
+        if not isinstance(self.elem, ScalarType):
             return value.reshape(value.shape[self.ndim :])[()]
         number = value.reshape(())[()]
-        return float(number) if self.scalar_type.is_float else number.item()
+        return float(number) if self.elem.is_float else number.item()
 
     def fill(self, value: Any) -> None:
         """Set every element to ``value``, which must fit the dtype; of vectors and structs what NumPy takes for one."""
         try:
-            pattern, count = scalars.element(self.scalar_type, value), self.size
+            pattern, count = scalars.element(self.elem, value), self.size
         except ArrayError as error:
             raise ArrayError(f"fill: {error}") from None
         self._require_writable()
         if not any(pattern):
             pattern, count = bytes(1), self.nbytes
-        dense = views.is_dense(self.shape, self.strides, self.scalar_type.size)
+        dense = views.is_dense(self.shape, self.strides, self.elem.size)
         if not dense or len(pattern) not in _PATTERNS:
             one = np.frombuffer(pattern.ljust(self._cell.itemsize, b"\0"), self._cell)
-            self._place(np.broadcast_to(one, self.shape))
+            transfer.place(self, np.broadcast_to(one, self.shape))
         elif self.size:
-            stream = self._stream()
-            first, _ = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-            with self.client.owning(stream, (self.memory,)):
-                stream.server.fill(self.memory.allocation, self.start + first, pattern, count, stream.id)
-                mark_copied(self.client, stream, self.memory)
+            transfer.fill(self, pattern, count)
 
     def copy_(self, source: Any) -> None:
         """Overwrite every element with those of ``source``, an array of the same shape on the host or a device.
@@ -241,17 +225,15 @@ class Array(Protocols):
         """
         self._require_writable()
         if isinstance(source, Array):
-            if source.scalar_type != self.scalar_type:
-                raise DtypeError(
-                    f"copy_ from {source.scalar_type} to {self.scalar_type}; write .astype({str(self.dtype)!r})"
-                )
+            if source.elem != self.elem:
+                raise DtypeError(f"copy_ from {source.elem} to {self.elem}; write .astype({str(self.dtype)!r})")
             self._require_shape(source.shape)
             if source.client is self.client:
-                self._copy_on_device(source)
+                transfer.copy(self, source)
                 return
             source = source.numpy()
         host = np.asarray(source)
-        given, elem = as_element(host.dtype), self.scalar_type
+        given, elem = as_element(host.dtype), self.elem
         if isinstance(elem, VecType):
             self._require_shape(host.shape, (*self.shape, elem.lanes))
         else:
@@ -259,19 +241,20 @@ class Array(Protocols):
         alike = same_fields(given, elem) if isinstance(elem, StructType) else not isinstance(given, StructType)
         if not alike or not np.can_cast(host.dtype, self.dtype.base, "same_kind"):
             raise DtypeError(f"copy_ from {host.dtype} to {elem}; write .astype({str(self.dtype.base)!r})")
-        self._place(host.astype(self.dtype.base, order="C", copy=False).view(self._cell).reshape(self.shape))
+        values = host.astype(self.dtype.base, order="C", copy=False).view(self._cell)
+        transfer.place(self, values.reshape(self.shape))
 
     def copy(self) -> Array:
         """A new array of the same elements, in C order."""
-        made = self.client.empty(self.shape, self.scalar_type)
+        made = self.client.empty(self.shape, self.elem)
         made.copy_(self)
         return made
 
     def astype(self, dtype: Any) -> Array:
         """A new array of the elements, in C order, converted as a cast in a kernel does: floats to ints saturate."""
         made = self.client.empty(self.shape, as_type(dtype))
-        if not isinstance(self.scalar_type, ScalarType):
-            raise DtypeError(f"{self.scalar_type} is converted by .view of a scalar dtype, or field by field")
+        if not isinstance(self.elem, ScalarType):
+            raise DtypeError(f"{self.elem} is converted by .view of a scalar dtype, or field by field")
         if self.size:
             self.operations().copy(made, self)
         return made
@@ -300,12 +283,12 @@ class Array(Protocols):
         if isinstance(index, str):
             return self._field(index)
         shape, strides, offset = views.subscript(self.shape, self.strides, self._cell, index)
-        return self._viewed(self.scalar_type, shape, strides, offset)
+        return self._viewed(self.elem, shape, strides, offset)
 
     @property
     def T(self) -> Array:
         """The view with the axes in opposite order."""
-        return self._viewed(self.scalar_type, self.shape[::-1], self.strides[::-1], 0)
+        return self._viewed(self.elem, self.shape[::-1], self.strides[::-1], 0)
 
     def reshape(self, *shape: Any) -> Array:
         """The view of another shape; one length may be -1. The array must be contiguous."""
@@ -313,7 +296,7 @@ class Array(Protocols):
         new = views.reshaped(self.shape, tuple(operator.index(n) for n in lengths))
         if self.layout != "c":
             raise ArrayError("reshape needs a contiguous array; write .copy().reshape(...)")
-        return self._viewed(self.scalar_type, new, views.c_strides(new, self.scalar_type.size), 0)
+        return self._viewed(self.elem, new, views.c_strides(new, self.elem.size), 0)
 
     def view(self, dtype: Any) -> Array:
         """The same bytes as another dtype; where its size differs the last axis changes, and must be contiguous.
@@ -321,7 +304,7 @@ class Array(Protocols):
         ``(n, 4)`` scalars as ``dsl.Vec[dtype, 4]`` are ``(n,)`` vectors, and ``(4 * n,)`` scalars too.
         """
         elem = as_element(dtype)
-        old, new = self.scalar_type.size, elem.size
+        old, new = self.elem.size, elem.size
         align = elem.size if isinstance(elem, ScalarType) else elem.alignment
         shape, strides = self.shape, self.strides
         if new != old:
@@ -346,21 +329,24 @@ class Array(Protocols):
 
     def _field(self, name: str) -> Array:
         """One field of each struct."""
-        field = self.scalar_type.field(name) if isinstance(self.scalar_type, StructType) else None
+        field = self.elem.field(name) if isinstance(self.elem, StructType) else None
         if field is None:
-            names = [f.name for f in self.scalar_type.fields] if isinstance(self.scalar_type, StructType) else []
+            names = [f.name for f in self.elem.fields] if isinstance(self.elem, StructType) else []
             hint = f"; its fields are {', '.join(names)}" if names else ""
-            raise ArrayError(f"an array of {self.scalar_type} has no field {name!r}{hint}")
+            raise ArrayError(f"an array of {self.elem} has no field {name!r}{hint}")
         elem = field.type
         strides = (*self.strides, *views.c_strides(field.shape, elem.size))
         if any(stride % elem.size for stride in strides):
-            raise ArrayError(f"field {name} of {self.scalar_type}: its distance is no multiple of {elem.size} bytes")
+            raise ArrayError(
+                f"field {name} of {self.elem}: the bytes from one to the next are no multiple of its {elem.size}; "
+                f"read .numpy()[{name!r}], or use it in a kernel"
+            )
         return self._viewed(elem, (*self.shape, *field.shape), strides, field.offset)
 
     @property
     def _cell(self) -> np.dtype[Any]:
         """NumPy's dtype of one element as one item."""
-        return cell_dtype(self.scalar_type)
+        return cell_dtype(self.elem)
 
     def _viewed(self, elem: ElementType, shape: Shape, strides: Shape, offset: int) -> Array:
         if self.memory.owner is None:
@@ -377,68 +363,3 @@ class Array(Protocols):
     def _require_writable(self) -> None:
         if self.memory.read_only:
             raise ArrayError("this array is read-only, as the memory that it was imported from is; write .copy()")
-
-    def _stream(self) -> Stream:
-        """Where it is copied: on the stream of ``with stream:``, else on that which used it last."""
-        return current_stream(self.client) or home(present(self.memory))
-
-    def _settle(self) -> list[Stream]:
-        """Wait for the work before now, so that a lock is not held for as long; gives its streams."""
-        streams = sorted(users(present(self.memory)), key=lambda s: s.id)
-        for stream in streams:
-            stream.server.synchronize(stream.id)
-        return streams
-
-    def _is_sparse(self) -> bool:
-        """Whether most of what lies between its ends are gaps, and so much that it matters."""
-        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        return end - first > max(_GATHERED, 4 * self.nbytes)
-
-    def _read(self, stream: Stream) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
-        """The bytes from the first to the last element on the host, and the elements in them; the lock is held."""
-        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        raw = np.empty(end - first, np.uint8)
-        stream.server.read(self.memory.allocation, self.start + first, raw.data, stream.id)
-        return raw, np.ndarray(self.shape, self._cell, raw, -first, self.strides)
-
-    def _place(self, values: npt.NDArray[Any]) -> None:
-        """Write ``values``, of this shape and dtype."""
-        if not self.size:
-            return
-        if self._is_sparse():
-            made = self.client.empty(self.shape, self.scalar_type)
-            made._place(values)
-            self._copy_on_device(made)
-            return
-        stream = self._stream()
-        first, _ = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        if self.layout != "c":
-            self._settle()
-        with self.client.owning(stream, (self.memory,)):
-            if self.layout == "c":
-                raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-            else:
-                raw, host = self._read(stream)
-                host[...] = values
-            stream.server.write(self.memory.allocation, self.start + first, raw.data, stream.id)
-            mark_copied(self.client, stream, self.memory)
-
-    def _copy_on_device(self, source: Array) -> None:
-        if source.memory is self.memory and self._overlaps(source):
-            source = source.copy()
-        if not self.size:
-            present(self.memory), present(source.memory)
-        elif self.layout != "c" or source.layout != "c":
-            self.operations().copy(self, source)
-        else:
-            stream = source._stream()
-            with self.client.owning(stream, (self.memory,), (source.memory,)):
-                allocation = source.memory.allocation
-                stream.server.copy(self.memory.allocation, self.start, allocation, source.start, self.nbytes, stream.id)
-                mark_copied(self.client, stream, self.memory)
-
-    def _overlaps(self, other: Array) -> bool:
-        """Whether the ranges from the first to the last byte of two views of one memory meet."""
-        first, end = views.extent_of(self.shape, self.strides, self.scalar_type.size)
-        low, high = views.extent_of(other.shape, other.strides, other.scalar_type.size)
-        return self._offset + first < other._offset + high and other._offset + low < self._offset + end

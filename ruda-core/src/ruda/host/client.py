@@ -16,15 +16,24 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ruda.contract import CompiledKernel, Compiler, Device, ExternalMemory, RuntimeOptions, Server
-from ruda.errors import ArrayError, OutOfMemoryError, RudaError, TooManyResources
+from ruda.contract import (
+    CompiledKernel,
+    Compiler,
+    Device,
+    ExternalMemory,
+    ExternalStreams,
+    RuntimeOptions,
+    Server,
+)
+from ruda.errors import ArrayError, InteropError, RudaError, TooManyResources
 from ruda.host import dlpack, ownership, process, profiling
+from ruda.host.allocator import Allocator
 from ruda.host.array import Array
 from ruda.host.diagnostics import Ring
 from ruda.host.memory import Deferred, Ids, Memory
-from ruda.host.pool import IDLE, Block, MemoryUsage, Pool
+from ruda.host.pool import IDLE, MemoryUsage, Pool
 from ruda.host.profiling import Profile
-from ruda.host.stream import Event, Stream, current_stream, raise_faults
+from ruda.host.stream import Event, Stream, raise_faults
 from ruda.host.views import as_shape, c_strides
 from ruda.target import Target
 from ruda.types import ScalarType, StructType, VecType, as_element
@@ -62,6 +71,8 @@ class ComputeClient:
         rings: the rings of diagnostics that launches may have filled, by the stream's id.
         deferred: calls that finalizers asked for.
         sharing: the server's way to share memory with other libraries, or None.
+        sharing_streams: its way to share streams, or None.
+        lent_streams: ids of the streams that are other libraries'.
         names: the kernels that are loaded, by ``id`` of what the server gave for them.
         profiling: held while something is profiled.
     """
@@ -78,7 +89,11 @@ class ComputeClient:
         self.names: dict[int, str] = {}
         self.profiling = threading.RLock()
         self.sharing: ExternalMemory | None = server if isinstance(server, ExternalMemory) else None
-        self._pool = Pool(server, target.alignment, options.memory)
+        self.sharing_streams: ExternalStreams | None = server if isinstance(server, ExternalStreams) else None
+        self.lent_streams: set[int] = set()
+        self._foreign: WeakValueDictionary[int, Stream] = WeakValueDictionary()
+        self._pool = Pool(server, target.alignment, options.memory_config)
+        self._allocator = Allocator(self, self._pool)
         self._streams: WeakValueDictionary[int, Stream] = WeakValueDictionary()
         self.rings: dict[int, Ring] = {}
         self._live: set[int] = set()  # streams that the server has, their finalizers not yet served
@@ -136,18 +151,21 @@ class ComputeClient:
 
     def empty_like(self, other: Any) -> Array:
         """An array of undefined contents, with the shape and dtype of ``other`` (of any kind)."""
-        return self.empty(other.shape, other.scalar_type if isinstance(other, Array) else other.dtype)
+        return self.empty(other.shape, other.elem if isinstance(other, Array) else other.dtype)
 
     def zeros_like(self, other: Any) -> Array:
         """An array of zeros, with the shape and dtype of ``other`` (of any kind)."""
-        return self.zeros(other.shape, other.scalar_type if isinstance(other, Array) else other.dtype)
+        return self.zeros(other.shape, other.elem if isinstance(other, Array) else other.dtype)
 
     def from_dlpack(self, x: Any) -> Array:
         """A view of ``x``, memory of another library, without a copy; ``x`` lives as long as the view.
 
+        Work that the library has enqueued on ``x`` comes before ours. What it enqueues later does not know of ours:
+        use its stream (:meth:`external_stream`), or hand the array back by DLPack.
+
         Args:
-            x: anything with ``__dlpack__`` in memory of this device: of a NumPy array or a CPU tensor where the
-                device is the host. What is read-only there can only be read here.
+            x: anything with ``__dlpack__`` or ``__cuda_array_interface__`` in memory of this device: a NumPy array or
+                a CPU tensor where the device is the host. What is read-only there can only be read here.
 
         Raises:
             InteropError: other memory, elements that are not aligned, or a server that cannot share memory.
@@ -156,6 +174,13 @@ class ComputeClient:
         if isinstance(x, Array) and x.client is self:
             return x[...]
         return Array(self, *dlpack.imported(self, x))
+
+    def hand_back(self, x: Any, view: Array) -> None:
+        """Let what the library of ``x`` enqueues from now on wait for the work on ``view``, a view of ``x``.
+
+        Launches that are given ``x`` itself do so.
+        """
+        dlpack.handed_back(self, x, view)
 
     def to_client(self, array: Array, client: ComputeClient) -> Array:
         """``array``, which is this client's, on ``client``: itself where that is this one, else a copy in C order."""
@@ -169,18 +194,49 @@ class ComputeClient:
         Raises:
             TooManyResources: more than ``options.max_streams``.
         """
-        self._drain()
+        self.drain()
         if len(self._live) >= self.options.max_streams:
             gc.collect()  # streams in reference cycles
-            self._drain()
+            self.drain()
         if len(self._live) >= self.options.max_streams:
             limit = self.options.max_streams
             raise TooManyResources("streams", limit + 1, limit, "let go of streams, or raise options.max_streams")
         return self._adopted_stream(self.server.create_stream())
 
+    def stream_numbered(self, id: int) -> Stream:
+        """The stream of that ``id``, as long as something names it.
+
+        Raises:
+            RudaError: there is none.
+        """
+        with self._lock:
+            found = self._streams.get(id)
+        if found is None:
+            raise RudaError(f"{self.device} has no stream {id}; it is gone, or another device's")
+        return found
+
+    def external_stream(self, handle: int) -> Stream:
+        """Another library's stream, to launch and copy on; its work and ours are in one order.
+
+        Args:
+            handle: what that library calls it, for instance ``torch.cuda.current_stream().cuda_stream``. The stream
+                must be there as long as an array whose last use was on it.
+
+        Raises:
+            InteropError: the device has no streams of other libraries.
+        """
+        if self.sharing_streams is None:
+            raise InteropError(f"{self.device} has no streams of other libraries")
+        found = self._foreign.get(handle)
+        if found is None:
+            found = self._adopted_stream(self.sharing_streams.adopt_stream(handle))
+            self.lent_streams.add(found.id)
+            found = self._foreign.setdefault(handle, found)
+        return found
+
     def event(self, timing: bool = True) -> Event:
         """A new event, not recorded yet."""
-        self._drain()
+        self.drain()
         return Event(self, timing)
 
     def record_allocation(self, array: Array, stream: Stream) -> None:
@@ -210,10 +266,10 @@ class ComputeClient:
         Raises:
             ServerUnhealthy: the faults that the work had.
         """
-        streams = self._present_streams()
+        streams = self.present_streams()
         for stream in streams:
             stream.server.synchronize(stream.id)
-        self._drain()
+        self.drain()
         raise_faults(streams)
 
     def ring(self, stream: Stream) -> Ring:
@@ -227,7 +283,7 @@ class ComputeClient:
         Raises:
             ServerUnhealthy: the faults of streams whose work has all finished.
         """
-        streams = self._present_streams()
+        streams = self.present_streams()
         for stream in streams:
             with stream.lock:
                 stream.server.flush(stream.id)
@@ -237,13 +293,13 @@ class ComputeClient:
 
     def memory_usage(self) -> MemoryUsage:
         """What the client holds, in bytes."""
-        self._drain()
+        self.drain()
         return self._pool.usage()
 
     def memory_cleanup(self) -> None:
         """Give memory without a live array back to the device."""
-        self._drain()
-        self._reclaim(self.stream0)
+        self.drain()
+        self._allocator.reclaim(self.stream0)
 
     def allocate(self, nbytes: int) -> Memory:
         """Memory for ``nbytes``, at least one aligned unit.
@@ -251,24 +307,7 @@ class ComputeClient:
         Raises:
             OutOfMemoryError: also after the pool gave back what it could.
         """
-        self._drain()
-        memory = self._allocated(nbytes, exact=False)
-        if memory is None:
-            gc.collect()  # arrays in reference cycles, for instance in a traceback
-            self._drain()
-            self._reclaim(self.stream0)
-            memory = self._allocated(nbytes, exact=False) or self._allocated(nbytes, exact=True)
-        if memory is None:
-            usage = self._pool.usage()
-            raise OutOfMemoryError(
-                nbytes,
-                in_use=usage.bytes_in_use,
-                reserved=usage.bytes_reserved,
-                largest_free=self._pool.largest_free(),
-                total=self.server.memory_info().total,
-                device=str(self.device),
-            )
-        return memory
+        return self._allocator.allocate(nbytes)
 
     def owning(
         self, stream: Stream, written: Iterable[Memory], read: Iterable[Memory] = ()
@@ -309,7 +348,7 @@ class ComputeClient:
         """Hold every lock of the client."""
         with ExitStack() as locks:
             locks.enter_context(self._draining)
-            for stream in self._present_streams():
+            for stream in self.present_streams():
                 locks.enter_context(stream.lock)
             locks.enter_context(self._lock)
             locks.enter_context(self._pool.lock)
@@ -319,6 +358,8 @@ class ComputeClient:
         """Let everything raise what ``gone`` raises; every lock is held."""
         if self.sharing is not None:
             self.sharing = cast(ExternalMemory, gone)
+        if self.sharing_streams is not None:
+            self.sharing_streams = cast(ExternalStreams, gone)
         self.replace_server(cast(Server, gone))
 
     def replace_server(self, server: Server) -> None:
@@ -326,6 +367,20 @@ class ComputeClient:
         self.server = self._pool.server = server
         for stream in list(self._streams.values()):
             stream.server = server
+
+    def present_streams(self) -> list[Stream]:
+        """The streams that something names, in the order of their ids."""
+        with self._lock:
+            if len(self._live) == 1:  # the usual case; a weak dictionary is slow
+                return [self.stream0]
+            return sorted(self._streams.values(), key=lambda s: s.id)
+
+    def drain(self) -> None:
+        """Make the calls that finalizers asked for, one at a time; no other lock is held."""
+        with self._draining:
+            while self.deferred:
+                call, arguments = self.deferred.popleft()
+                call(*arguments)
 
     def living(self, ids: Ids) -> Ids:
         """Those of the streams that the server still has; the work of the others has finished."""
@@ -337,6 +392,7 @@ class ComputeClient:
         self.server.destroy_stream(id)
         with self._lock:
             self._live.discard(id)
+            self.lent_streams.discard(id)
             self._pool.adopt({id}, IDLE)
 
     def retire_event(self, id: int) -> None:
@@ -372,45 +428,3 @@ class ComputeClient:
             self._streams[id] = stream
             self._live.add(id)
         return stream
-
-    def _present_streams(self) -> list[Stream]:
-        with self._lock:
-            if len(self._live) == 1:  # the usual case; a weak dictionary is slow
-                return [self.stream0]
-            return sorted(self._streams.values(), key=lambda s: s.id)
-
-    def _drain(self) -> None:
-        """Make the calls that finalizers asked for, one at a time; no other lock is held."""
-        with self._draining:
-            while self.deferred:
-                call, arguments = self.deferred.popleft()
-                call(*arguments)
-
-    def _release(self, block: Block, ids: Ids) -> None:
-        ids = self.living(ids)
-        if len(ids) > 1:
-            with ownership.locked(stream for stream in self._present_streams() if stream.id in ids):
-                for id in ids[1:]:
-                    ownership.order(self.server, id, ids[0])
-        self._pool.release(block, ids[0] if ids else IDLE)
-
-    def _allocated(self, nbytes: int, *, exact: bool) -> Memory | None:
-        # Any stream's free block will do: it stays that stream's until another uses it, and waits then.
-        streams = {stream.id: stream for stream in self._present_streams()}
-        present = current_stream(self) or self.stream0
-        with self.stream0.lock:
-            block = self._pool.alloc(nbytes, (IDLE, present.id, *streams), exact=exact)
-        if block is None:
-            return None
-        return Memory(block, streams.get(block.stream, present), self._release, self.deferred)
-
-    def _reclaim(self, stream: Stream) -> None:
-        """Put all free memory behind ``stream``'s work, and give whole pages back to the device."""
-        streams = self._present_streams()
-        with ownership.locked(streams):
-            owners = self._pool.owners()
-            for each in streams:
-                if each.id in owners and each is not stream:
-                    ownership.order(self.server, each.id, stream.id)
-            self._pool.adopt({each.id for each in streams}, stream.id)
-            self._pool.trim()

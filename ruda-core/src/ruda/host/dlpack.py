@@ -16,9 +16,10 @@ import numpy as np
 
 from ruda.contract import ExternalMemory
 from ruda.errors import DtypeError, InteropError
-from ruda.host import views
+from ruda.host import cuda_interface, views
 from ruda.host.memory import Ids, Memory
 from ruda.host.pool import Block
+from ruda.host.stream import Stream, current_stream
 from ruda.host.views import Shape
 from ruda.types import SCALARS, ScalarType
 
@@ -117,7 +118,11 @@ def imported(client: ComputeClient, x: Any) -> tuple[Memory, ScalarType, Shape, 
 
     See :meth:`ruda.host.client.ComputeClient.from_dlpack`.
     """
+    stream, streams = current_stream(client) or client.stream0, client.sharing_streams
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        if streams is not None and hasattr(x, "__cuda_array_interface__"):
+            tensor, handle = cuda_interface.taken(x)
+            return _adopted(client, tensor, stream if handle is None else client.external_stream(handle))
         raise InteropError(f"a {type(x).__name__} has no __dlpack__; client.array(x) copies it")
     ours, theirs = sharing(client).dlpack_device, tuple(map(int, x.__dlpack_device__()))
     if theirs != ours:
@@ -125,31 +130,40 @@ def imported(client: ComputeClient, x: Any) -> tuple[Memory, ScalarType, Shape, 
             f"the memory of this {type(x).__name__} is on {_place(theirs)}, that of {client.device} on {_place(ours)}; "
             "client.array(x) copies"
         )
+    # The other library lets this stream wait for its own work.
+    waits = {} if streams is None else {"stream": streams.native_stream(stream.id)}
     try:
-        capsule = x.__dlpack__(max_version=(_MAJOR, _MINOR))
+        capsule = x.__dlpack__(max_version=(_MAJOR, _MINOR), **waits)
     except TypeError:  # an exporter from before DLPack 1.0
-        capsule = x.__dlpack__()
+        capsule = x.__dlpack__(**waits)
     tensor = _taken(capsule)
     try:
-        return _adopted(client, tensor)
+        return _adopted(client, tensor, stream)
     except BaseException:
         tensor.free()
         raise
 
 
+def handed_back(client: ComputeClient, x: Any, view: Array) -> None:
+    """Let what the library of ``x`` enqueues from now on wait for the work on ``view``, which is a view of it."""
+    if client.sharing_streams is not None:
+        with client.owning(client.external_stream(client.sharing_streams.stream_of(x)), (view.memory,)):
+            pass
+
+
 @dataclass(frozen=True)
-class _Taken:
+class Taken:
     """A tensor that was taken out of its capsule; ``free`` must be called, and acts once."""
 
     pointer: int
-    type: _DataType
+    elem: ScalarType
     shape: Shape
     strides: Shape | None  # in elements
     read_only: bool
     free: Callable[[], None]
 
 
-def _taken(capsule: Any) -> _Taken:
+def _taken(capsule: Any) -> Taken:
     forms = [names for names in _FORMS if _is_capsule(capsule, names[1])]
     if not forms:
         raise InteropError(f"__dlpack__ gave {capsule!r}, not a capsule of DLPack that is unused")
@@ -167,9 +181,14 @@ def _taken(capsule: Any) -> _Taken:
         free()
         raise InteropError(f"the tensor is of DLPack {managed.major}.{managed.minor}; ruda reads {_MAJOR}.x")
     tensor = managed.tensor
-    return _Taken(
+    try:
+        elem = _element(tensor.dtype)
+    except DtypeError:
+        free()
+        raise
+    return Taken(
         (tensor.data or 0) + tensor.byte_offset,
-        tensor.dtype,
+        elem,
         tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else (),
         tuple(tensor.strides[: tensor.ndim]) if tensor.ndim and tensor.strides else None,
         isinstance(managed, _Versioned) and bool(managed.flags & _READ_ONLY),
@@ -177,8 +196,8 @@ def _taken(capsule: Any) -> _Taken:
     )
 
 
-def _adopted(client: ComputeClient, tensor: _Taken) -> tuple[Memory, ScalarType, Shape, Shape, int]:
-    elem = _element(tensor.type)
+def _adopted(client: ComputeClient, tensor: Taken, stream: Stream) -> tuple[Memory, ScalarType, Shape, Shape, int]:
+    elem = tensor.elem
     size, shape = elem.size, tensor.shape
     strides = views.c_strides(shape, size)
     if 0 in shape:  # nobody will look at its memory
@@ -193,21 +212,22 @@ def _adopted(client: ComputeClient, tensor: _Taken) -> tuple[Memory, ScalarType,
     if tensor.pointer % size:
         raise InteropError(f"its elements are not aligned for {elem}; client.array(x) copies")
     first, end = views.extent_of(shape, strides, size)
-    memory = _memory(client, tensor, tensor.pointer + first, end - first)
+    memory = _memory(client, tensor, tensor.pointer + first, end - first, stream)
     return memory, elem, shape, strides, -first
 
 
-def _memory(client: ComputeClient, tensor: _Taken, pointer: int, nbytes: int) -> Memory:
+def _memory(client: ComputeClient, tensor: Taken, pointer: int, nbytes: int, stream: Stream) -> Memory:
     external = sharing(client)
     block = Block(external.adopt(pointer, nbytes), 0, nbytes, shared=False)
 
     def release(block: Block, ids: Ids) -> None:
         for id in client.living(ids):
-            client.server.synchronize(id)
+            if id not in client.lent_streams:  # there the library that takes it back is in order itself
+                client.server.synchronize(id)
         external.forget(block.allocation)
         tensor.free()
 
-    return Memory(block, client.stream0, release, client.deferred, read_only=tensor.read_only)
+    return Memory(block, stream, release, client.deferred, read_only=tensor.read_only)
 
 
 def _element(type: _DataType) -> ScalarType:
@@ -223,13 +243,13 @@ def _element(type: _DataType) -> ScalarType:
 
 
 def exported(array: Array, max_version: tuple[int, int] | None, *, copied: bool) -> Any:
-    """A capsule of ``array``, all of whose work has finished; versioned where the consumer knows that form.
+    """A capsule of ``array``, after whose work the consumer's comes; versioned where the consumer knows that form.
 
     NumPy makes it, of integers that lie at the array's address, and so has
     the care for a capsule's end in whatever thread and state; what differs
     is written into it.
     """
-    external, memory, elem = sharing(array.client), array.memory, array.scalar_type
+    external, memory, elem = sharing(array.client), array.memory, array.elem
     code = _code(elem)
     versioned = max_version is not None and max_version[0] >= _MAJOR
     if memory.read_only and not versioned:

@@ -23,7 +23,7 @@ class Mirror:
         self._origins = {array.memory: array.client for array in arrays}
         self._spans: dict[Memory, tuple[int, int]] = {}  # bytes of each allocation that the arrays take
         for array in arrays:
-            first, end = extent_of(array.shape, array.strides, array.scalar_type.size)
+            first, end = extent_of(array.shape, array.strides, array.elem.size)
             first, end = (array.start + first) // _ALIGNED * _ALIGNED, array.start + end
             low, high = self._spans.get(array.memory, (first, end))
             self._spans[array.memory] = min(low, first), max(high, end)
@@ -48,7 +48,7 @@ class Mirror:
     def _copy(self, array: Array) -> Array:
         offset = array.start - self._spans[array.memory][0]
         memory = self._copies[array.memory]
-        return Array(self._client, memory, array.scalar_type, array.shape, array.strides, offset)
+        return Array(self._client, memory, array.elem, array.shape, array.strides, offset)
 
 
 def _read(client: ComputeClient, memory: Memory, first: int, end: int) -> npt.NDArray[np.uint8]:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ruda.errors import ArrayError, InteropError
-from ruda.host import dlpack
+from ruda.host import cuda_interface, dlpack
+from ruda.types import ScalarType
 
 if TYPE_CHECKING:
     from ruda.host.array import Array
@@ -21,6 +22,10 @@ _OPERATORS = {
 }  # fmt: skip
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "abs": "abs()"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+#: What DLPack's consumers pass for no stream at all, and the handle that stands for none given.
+_NO_STREAM, _LEGACY = -1, 1
 
 
 class Protocols:
@@ -44,13 +49,13 @@ class Protocols:
     def __bool__(self) -> bool:
         if _array(self).size != 1:
             raise ArrayError(f"whether {self!r} is true is ambiguous; write len(a) or a.numpy().any()")
-        return bool(_array(self).item())
+        return bool(_number(self))
 
     def __int__(self) -> int:
-        return int(_array(self).item())
+        return int(_number(self))
 
     def __float__(self) -> float:
-        return float(_array(self).item())
+        return float(_number(self))
 
     # --- of all elements; the signatures are those that NumPy's functions call ---
 
@@ -112,7 +117,8 @@ class Protocols:
         """A capsule with the array's memory, after all work on it; the memory lives as long as the consumer needs it.
 
         Args:
-            stream: the consumer's stream; memory of the host has none, so None.
+            stream: the consumer's stream, which is to wait for the work: a handle, None for the one that the CUDA
+                runtime calls 0, or -1 for none. Memory of the host has none, so None.
             max_version: the newest DLPack that the consumer knows; None is before 1.0.
             dl_device: where the consumer wants it; only the array's own device.
             copy: True shares a copy instead.
@@ -125,15 +131,37 @@ class Protocols:
         ours = self.__dlpack_device__()
         if dl_device is not None and tuple(dl_device) != ours:
             raise InteropError(f"the memory of {array!r} is on DLPack's device {ours}, not {tuple(dl_device)}")
-        if stream is not None:
+        streams = array.client.sharing_streams
+        if streams is None and stream is not None:
             raise InteropError(f"{array.client.device} has no streams of other libraries; pass stream=None")
         shared = array.copy() if copy else array
-        shared.wait()
+        if streams is None:
+            shared.wait()
+        elif stream != _NO_STREAM:
+            consumer = array.client.external_stream(_LEGACY if stream is None else stream)
+            with array.client.owning(consumer, (shared.memory,)):
+                pass  # the consumer's stream waits, and ours will wait for it
         return dlpack.exported(shared, max_version, copied=bool(copy))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """What CUDA libraries without DLPack need; only arrays in CUDA's memory have it.
+
+        A consumer waits for the stream that it names. Ours do not wait for the consumer: DLPack's do.
+        """
+        return cuda_interface.said_of(_array(self))
 
 
 def _array(self: Protocols) -> Array:
     return cast("Array", self)
+
+
+def _number(self: Protocols) -> Any:
+    """The only element, which is a scalar."""
+    elem = _array(self).elem
+    if not isinstance(elem, ScalarType):
+        raise ArrayError(f"an array of {elem} is no number; .item() reads its only element")
+    return _array(self).item()
 
 
 def _reduced(self: Protocols, name: str, *options: Any) -> Any:

@@ -6,7 +6,7 @@ import linecache
 from typing import TypeVar
 
 from ruda.errors import KernelError
-from ruda.ir.nodes import Pos
+from ruda.ir.expressions import Pos
 
 E = TypeVar("E", bound=KernelError)
 

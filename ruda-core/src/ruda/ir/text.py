@@ -30,47 +30,47 @@ import re
 import struct
 from collections.abc import Iterable
 
-from ruda.ir.nodes import (
+from ruda.ir.expressions import (
     NOWHERE,
     WHOLE,
     Apply,
     Array,
+    Const,
+    Expr,
+    Extent,
+    Local,
+    Part,
+    Pos,
+    Scalar,
+    StaticArray,
+    Stride,
+    Value,
+)
+from ruda.ir.kernels import Kernel
+from ruda.ir.parser import HEADER, parse
+from ruda.ir.statements import (
     Assign,
     Atomic,
     Barrier,
     Block,
     Break,
     Call,
-    Const,
-    ConstantArray,
     Continue,
     Declare,
     DeclareArray,
-    Expr,
-    Extent,
     Fence,
     For,
     If,
-    Kernel,
     Let,
     Load,
-    Local,
-    LocalArray,
     Loop,
-    Part,
-    Pos,
     Report,
     Return,
-    Scalar,
-    SharedArray,
     Statement,
     Store,
-    Stride,
     Subgroup,
     Uniform,
-    Value,
 )
-from ruda.ir.parser import HEADER, parse
 from ruda.types import ElementType, Field, StructType, VecType
 
 __all__ = ["HEADER", "dump", "parse"]
@@ -144,7 +144,7 @@ class _Printer:
             return ""
         return f" !{self.files.setdefault(pos.file, len(self.files))}:{pos.line}:{pos.column}-{pos.end_column}"
 
-    def array(self, memory: SharedArray | LocalArray | ConstantArray) -> str:
+    def array(self, memory: StaticArray) -> str:
         return f"@{_name(memory.name)} {memory.elem} [{', '.join(map(str, memory.shape))}]"
 
     def definitions(self, values: Iterable[Value]) -> str:

@@ -16,50 +16,51 @@ from typing import NoReturn
 import numpy as np
 
 from ruda.errors import ValidationError
-from ruda.ir.nodes import (
+from ruda.ir.expressions import (
     WHOLE,
     Apply,
     Array,
+    Const,
+    ConstantArray,
+    Expr,
+    Extent,
+    Local,
+    LocalArray,
+    Memory,
+    Scalar,
+    StaticArray,
+    Stride,
+    Value,
+)
+from ruda.ir.kernels import Function, Kernel
+from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS
+from ruda.ir.statements import (
     Assign,
     Atomic,
     Barrier,
     Block,
     Break,
     Call,
-    Const,
-    ConstantArray,
     Continue,
     Declare,
     DeclareArray,
-    Expr,
-    Extent,
     Fence,
     For,
-    Function,
     If,
-    Kernel,
     Let,
     Load,
-    Local,
-    LocalArray,
     Loop,
-    Memory,
     Report,
     Return,
-    Scalar,
-    SharedArray,
     Statement,
     Store,
-    Stride,
     Subgroup,
     Uniform,
-    Value,
     walk,
 )
-from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS
 from ruda.types import SCALARS, ScalarType, bool_, i32, i64, scalars_of, u32
 
-_MEMORIES = Array | SharedArray | LocalArray | ConstantArray
+_MEMORIES = Array | StaticArray
 
 
 def verify(kernel: Kernel) -> None:
@@ -154,7 +155,7 @@ class _Body:
     def scalar(self, type: ScalarType) -> None:
         self.require(type in SCALARS, f"{type} is no scalar type")
 
-    def shape(self, memory: SharedArray | LocalArray | ConstantArray) -> None:
+    def shape(self, memory: StaticArray) -> None:
         self.scalar(memory.elem)
         self.require(
             all(n >= 1 for n in memory.shape), f"{memory.name} has shape {memory.shape}; each axis is at least 1"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ruda.config import settings
 from ruda.contract import Compiler
-from ruda.errors import ArgumentError, DtypeError, LaunchError
+from ruda.errors import ArgumentError, DtypeError
 from ruda.frontend import (
     ArrayAnnotation,
     ArraySpec,
@@ -20,7 +20,7 @@ from ruda.frontend import (
 )
 from ruda.launch.arguments import Arguments, signature
 from ruda.launch.compilation import Compilation
-from ruda.launch.grid import as_dims, fitted
+from ruda.launch.grid import as_dims, fitted, subgroup_size
 from ruda.launch.kernels import Kernel
 from ruda.launch.variant import Variant
 from ruda.target import Target
@@ -41,14 +41,12 @@ def ahead(kernel: Kernel, target: Target, compiler: Compiler, text: str = "", bl
 
     Raises:
         ArgumentError: ``text`` does not fit the kernel's parameters.
+        LaunchError: subgroups of a size that the target does not have.
         TooManyResources: more threads a block than the target has.
     """
     source, options = kernel._source, kernel._options
     dims = as_dims("block", block)
     fitted((1, 1, 1), dims, target.limits, guarded=True)
-    size = options.subgroup_size or target.subgroup_sizes[0]
-    if size not in target.subgroup_sizes:
-        raise LaunchError(f"{source.name}: {target} has no subgroups of {size}")
     variant = Variant(
         captured=source.captures(),
         identity=source.identity(),
@@ -59,7 +57,7 @@ def ahead(kernel: Kernel, target: Target, compiler: Compiler, text: str = "", bl
         fastmath=options.fastmath,
         forall_rank=0,
         folded=False,
-        subgroup_size=size,
+        subgroup_size=subgroup_size(source.name, options.subgroup_size, target, target),
     )
     return Compilation(source, variant, target, compiler)
 

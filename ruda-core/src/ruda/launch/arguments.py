@@ -55,7 +55,7 @@ class Arguments:
         self._kernel = kernel
         self.arrays = dict(found for p, v in zip(params, values, strict=True) for found in _arrays(p.name, v))
         self.client = self._common_client()
-        self._float = f64 if any(a.scalar_type == f64 for a in self.arrays.values()) else f32
+        self._float = f64 if any(a.elem == f64 for a in self.arrays.values()) else f32
         self.items = tuple(self._argument(p, v) for p, v in zip(params, values, strict=True))
 
     @property
@@ -90,7 +90,8 @@ class Arguments:
         if annotation is None and (names := fields_of(value)):
             parts = [(n, self._argument(_Part(f"{param.name}.{n}"), getattr(value, n))) for n in names]
             spec = BundleSpec(type(value).__name__, tuple((n, part.spec) for n, part in parts))
-            return Argument(spec, "encoded", keyed=False)
+            packed = any(part.treatment != "none" for _, part in parts)
+            return Argument(spec, "encoded" if packed else "none", keyed=False)
         if isinstance(annotation, ScalarAnnotation) and not isinstance(annotation.type, ScalarType):
             return self._composite(param, annotation.type, value, keyed=True)
         if isinstance(value, np.void) and annotation is None:
@@ -105,15 +106,13 @@ class Arguments:
 
     def _array(self, param: Parameter | _Part, annotation: ArrayAnnotation | None, array: Array) -> Argument:
         if annotation is not None:
-            if annotation.elem not in (None, array.scalar_type):
+            if annotation.elem not in (None, array.elem):
                 advice = f"make it with client.array(x, {annotation.elem!r})"
-                raise self._wrong(
-                    param, f"an array of {array.scalar_type} where the kernel takes {annotation.elem}; {advice}"
-                )
+                raise self._wrong(param, f"an array of {array.elem} where the kernel takes {annotation.elem}; {advice}")
             if annotation.rank not in (None, array.ndim):
                 what = f"an array of shape {array.shape} where the kernel takes rank {annotation.rank}"
                 raise self._wrong(param, f"{what}; reshape it, or index one axis")
-        return Argument(ArraySpec(array.scalar_type, array.ndim, array.layout, array.alignment), "array")
+        return Argument(ArraySpec(array.elem, array.ndim, array.layout, array.alignment), "array")
 
     def _composite(self, param: Parameter | _Part, type: ElementType, value: Any, *, keyed: bool) -> Argument:
         """A vector or struct by value."""
@@ -218,7 +217,9 @@ def _slots(spec: Spec, value: Any) -> bytes:
 
 def is_lent(value: Any) -> bool:
     """Whether ``value`` is another library's array that a launch takes as a view; NumPy's are refused, by design."""
-    return hasattr(value, "__dlpack__") and not isinstance(value, Array) and not hasattr(value, "__array_interface__")
+    if isinstance(value, Array) or hasattr(value, "__array_interface__"):
+        return False
+    return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
 def signature(source: KernelSource) -> str:
@@ -256,10 +257,10 @@ def complete(
 def _is_keyed(value: Any) -> bool:
     """Whether equal constants of this class mean the same: -0.0 == 0.0 does not, nor does (1,) == (True,).
 
-    Nor does a function that captures something, which may change.
+    Nor does a function that captures something, which may change; and NaN has no equal.
     """
     if isinstance(value, float):
-        return value != 0.0
+        return value != 0.0 and value == value
     if isinstance(value, DeviceFunction):
         return not value.source.captures()
     return value is None or isinstance(value, int | str | ScalarType | BuiltinFunctionType | np.ufunc)

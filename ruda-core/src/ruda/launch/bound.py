@@ -9,13 +9,13 @@ from typing import Any
 
 from ruda.config import BoundsMode, settings
 from ruda.contract import Binding
-from ruda.errors import ArgumentError, DtypeError, InteropError, LaunchError
+from ruda.errors import ArgumentError, DtypeError, InteropError
 from ruda.frontend import KernelSource
 from ruda.host import ComputeClient, Stream, default_client
 from ruda.host.memory import Memory
 from ruda.launch.arguments import Arguments, complete, is_lent
 from ruda.launch.codegen import Parts, Run, make_run
-from ruda.launch.grid import fitted, forall_grid
+from ruda.launch.grid import fitted, forall_grid, subgroup_size
 from ruda.launch.specialise import Program, Specialisations
 from ruda.launch.variant import Variant
 from ruda.target import Dim3
@@ -94,7 +94,14 @@ class Launch:
 
         views = [viewed(param.name, value) for param, value in zip(source.params, values, strict=True)]
         run = self.miss((), {}, *views)
-        return lambda *_: run(*views)
+
+        def launch(*_: Any) -> None:
+            run(*views)
+            for value, view in zip(values, views, strict=True):
+                if is_lent(value):
+                    client.hand_back(value, view)
+
+        return launch
 
     def _require_writable(self, arguments: Arguments, program: Program) -> None:
         for name, array in arguments.arrays.items():
@@ -123,20 +130,8 @@ class Launch:
             fastmath=self._options.fastmath,
             forall_rank=len(self._config.extents),
             folded=folded,
-            subgroup_size=self._subgroup_size(client),
+            subgroup_size=subgroup_size(self._source.name, self._options.subgroup_size, client.target, client.device),
         )
-
-    def _subgroup_size(self, client: ComputeClient) -> int:
-        """The requested number of lanes, or the device's default."""
-        wanted, sizes = self._options.subgroup_size, client.target.subgroup_sizes
-        if wanted is None:
-            return sizes[0]
-        if wanted not in sizes:
-            raise LaunchError(
-                f"{self._source.name}: subgroup_size={wanted} is requested; {client.device} has subgroups of "
-                f"{', '.join(map(str, sizes))}"
-            )
-        return wanted
 
     def _client(self, arguments: Arguments) -> ComputeClient:
         """The client of the arrays, else of the stream, else the default one."""

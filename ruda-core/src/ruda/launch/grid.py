@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from ruda.errors import LaunchError, TooManyResources
-from ruda.target import Dim3, Limits
+from ruda.target import Dim3, Limits, Target
 
 #: Threads a block that forall asks for, by rank, axes x, y, z.
 _FORALL_BLOCKS = {1: (256, 1, 1), 2: (32, 8, 1), 3: (32, 4, 2)}
@@ -77,6 +77,21 @@ def fitted(grid: Dim3, block: Dim3, limits: Limits, *, guarded: bool) -> tuple[D
             advice = "let each thread do more, or use forall" if folded else "let each thread do more"
             raise TooManyResources(f"grid {axis}", n, limit, advice)
     return grid, False
+
+
+def subgroup_size(kernel: str, wanted: int | None, target: Target, where: object) -> int:
+    """Lanes of a subgroup: those that are ``wanted``, or the target's first size; ``where`` is its name for messages.
+
+    Raises:
+        LaunchError: the target has no such subgroups.
+    """
+    sizes = target.subgroup_sizes
+    if wanted is None:
+        return sizes[0]
+    if wanted not in sizes:
+        has = ", ".join(map(str, sizes))
+        raise LaunchError(f"{kernel}: subgroup_size={wanted} is requested; {where} has subgroups of {has}")
+    return wanted
 
 
 def _rows(blocks: int, limits: Limits, guarded: bool) -> int | None:

@@ -22,6 +22,7 @@ from ruda.frontend.promote import convert, number, scalar, type_of
 from ruda.frontend.values import Static, Typed, Value
 from ruda.frontend.views import View
 from ruda.mathlib.names import barrier, func, unroll
+from ruda.passes.rewrite import thread_number
 from ruda.types import NUMBERS, ScalarType, u32
 
 if TYPE_CHECKING:
@@ -153,15 +154,7 @@ def _memory(b: Builder, type: ScalarType, shape: tuple[int, ...], name: str) -> 
 
 def _rank(b: Builder, pos: ir.Pos) -> Typed:
     """The thread's number in the block, x fastest."""
-    index = b.index.scalar
-    rank: ir.Expr | None = None
-    for axis, size in zip("zyx", reversed(b.block_dim), strict=True):
-        place = topology(b, "thread_idx", axis, pos).expr
-        if rank is not None:
-            place = ir.Apply(index, "add", (ir.Apply(index, "mul", (rank, ir.Const(index, size)), pos), place), pos)
-        rank = place
-    assert rank is not None
-    return Typed(b.let(rank, "rank", pos), index=True)
+    return Typed(b.let(thread_number(b.block_dim, b.index.scalar), "rank", pos), index=True)
 
 
 def _leaving(b: Builder, pos: ir.Pos) -> tuple[Value, Value]:

@@ -14,7 +14,7 @@ from ruda.errors import KernelTypeError
 from ruda.frontend.calls import Call, Intrinsic
 from ruda.frontend.functions import function
 from ruda.frontend.inline import inline
-from ruda.frontend.promote import common, convert, number, scalar, type_of
+from ruda.frontend.promote import cast, convert, number, operands, scalar, type_of
 from ruda.frontend.values import Static, Typed, Value, describe, pack, unpack
 from ruda.mathlib.exponential import horner
 from ruda.mathlib.formats import FORMATS, Format
@@ -85,15 +85,11 @@ def _two_words(b: Builder, value: Value, pos: ir.Pos, what: str) -> tuple[Value,
         raise b.error(KernelTypeError, f"{what} is {describe(value)}", pos, "it is an integer of up to 64 bits")
     wide = source if source.bits == 64 else (i32 if source.is_signed else u32)
     expr = b.let(convert(b, given, source, pos), what, pos)
-    expr = b.let(_cast(expr, wide, pos), what, pos)
+    expr = b.let(cast(expr, wide, pos), what, pos)
     if wide == u32:
         return Typed(expr), Typed(ir.Const(u32, 0))
     shift = ir.Const(wide, 32 if wide.bits == 64 else 31)
-    return Typed(_cast(expr, u32, pos)), Typed(_cast(ir.Apply(wide, "shr", (expr, shift), pos), u32, pos))
-
-
-def _cast(expr: ir.Expr, to: ScalarType, pos: ir.Pos) -> ir.Expr:
-    return expr if expr.type == to else ir.Apply(to, "cast", (expr,), pos)
+    return Typed(cast(expr, u32, pos)), Typed(cast(ir.Apply(wide, "shr", (expr, shift), pos), u32, pos))
 
 
 def _words(b: Builder, made: Call, seed: Value, index: Value, step: Value) -> tuple[Value, ...]:
@@ -159,7 +155,7 @@ def _integers(b: Builder, made: Call, seed: Value, index: Value, low: Value, hig
     Each is as probable as any other, to within 2**-32 of the type of 32 bits and 2**-64 of that of 64.
     """
     ends = scalar(b, low, made.pos), scalar(b, high, made.pos)
-    common_type = number(common(b, ends, made.pos, "dsl.random.integers"))
+    common_type = number(operands(b, ends, made.pos, "dsl.random.integers"))
     type = common_type.scalar
     if not type.is_int or type.bits < 32:
         what = f"random integers of {type}"

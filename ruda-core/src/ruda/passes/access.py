@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from ruda.ir.nodes import Array, Atomic, Kernel, Load, Store, walk
+from ruda.ir import Array, Atomic, Kernel, Load, Store, walk
 from ruda.ir.ops import ATOMICS
 
 Access = Literal["read", "write", "atomic"]

@@ -12,31 +12,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
-    Array,
     Assign,
     Atomic,
     Block,
     Const,
-    ConstantArray,
     Declare,
     Expr,
-    Extent,
     If,
     Kernel,
     Let,
     Load,
     Local,
-    LocalArray,
     Memory,
-    SharedArray,
     Statement,
     Store,
     Value,
 )
 from ruda.passes.fold import evaluate
-from ruda.passes.rewrite import FALSE, Rewriter, cast, chain, op
+from ruda.passes.rewrite import FALSE, Rewriter, cast, chain, extent, op
 from ruda.types import ScalarType, as_type
 
 
@@ -78,7 +73,7 @@ class _Bounds(Rewriter):
     def guarded(self, s: S) -> S:
         """``s`` where every index is inside."""
         axes = [self.guard(self.extent(s.memory, axis), index) for axis, index in enumerate(s.indices)]
-        steps = [self.guard(step.count, step.index) for step in s.part.steps]
+        steps = [self.guard(Const(self.index, step.count), step.index) for step in s.part.steps]
         guards = [g for g in (*axes, *steps) if g is not None]
         return replace(s, guard=chain("and", guards)) if guards else s
 
@@ -124,19 +119,15 @@ class _Bounds(Rewriter):
         axes = [self.guard(self.extent(s.memory, axis), i) for axis, i in enumerate(s.indices[:-1])]
         return s, chain("and", [*(g for g in axes if g is not None), *ends])
 
-    def extent(self, memory: Memory, axis: int) -> Expr | int:
-        if isinstance(memory, Array):
-            return Extent(self.index, memory, axis)
-        assert isinstance(memory, SharedArray | LocalArray | ConstantArray)
-        return memory.shape[axis]
+    def extent(self, memory: Memory, axis: int) -> Expr:
+        return extent(memory, axis, self.index)
 
-    def guard(self, extent: Expr | int, index: Expr) -> Expr | None:
+    def guard(self, extent: Expr, index: Expr) -> Expr | None:
         """``0 <= index < extent``, or None where it always holds."""
-        if isinstance(extent, int):
+        if isinstance(extent, Const):
             if isinstance(index, Const):
-                return None if 0 <= index.value < extent else FALSE
-            if index.type.max < extent and not index.type.is_signed:
+                return None if 0 <= index.value < extent.value else FALSE
+            if index.type.max < extent.value and not index.type.is_signed:
                 return None
-            extent = Const(self.index, extent)
         wide = as_type(f"u{max(index.type.bits, self.index.bits)}")
         return op("lt", cast(index, wide), cast(extent, wide))

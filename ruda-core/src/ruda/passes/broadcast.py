@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Atomic,
     Barrier,
     Const,
@@ -38,7 +38,7 @@ class _Broadcast(Rewriter):
 
     def __init__(self, kernel: Kernel, leaves: bool) -> None:
         self.leaves = leaves
-        self.thread = thread_number(kernel)
+        self.thread = thread_number(kernel.block_dim, kernel.index)
         self.none = Const(u32, kernel.threads)
         self.zero = Const(kernel.index, 0)
         self.first = SharedArray(f"{BROADCAST}first", u32, (1,))

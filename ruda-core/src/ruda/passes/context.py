@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Assign,
     Atomic,
@@ -29,7 +29,7 @@ from ruda.ir.nodes import (
     walk,
 )
 from ruda.ir.ops import OPS
-from ruda.passes.regions import AnyOf, BlockFor, BlockIf, BlockLoop, Once, Region, ThreadLoop, walk_regions
+from ruda.passes.regions import AnyOf, BlockFor, BlockIf, BlockLoop, Extremes, Once, Region, ThreadLoop, walk_regions
 from ruda.passes.rewrite import Rewriter, defined
 
 Variable = Value | Local | LocalArray
@@ -48,10 +48,13 @@ def place(regions: tuple[Region, ...]) -> tuple[tuple[Region, ...], tuple[Local 
     loops = [r for r in everything if isinstance(r, ThreadLoop)]
     at_block_level = {n for r in everything if isinstance(r, Once) for s in walk(r.body) for n in defined(s)}
     at_block_level |= {r.value for r in everything if isinstance(r, BlockFor)}
+    at_block_level |= {n for r in everything if isinstance(r, Extremes) for n in (r.least, r.most)}
     crossing = _crossing(loops, at_block_level)
     for region in everything:
         if isinstance(region, BlockIf) and isinstance(region.cond, AnyOf):
             crossing.setdefault(region.cond.mask)
+        elif isinstance(region, Extremes):
+            crossing.setdefault(region.local)
     repeatable = _repeatable(loops, at_block_level)
     slots = {v: Local(v.type, f"{v.name}.slot") for v in crossing if isinstance(v, Value) and v not in repeatable}
     context = tuple(slots[v] if isinstance(v, Value) else v for v in crossing if not isinstance(v, Value) or v in slots)

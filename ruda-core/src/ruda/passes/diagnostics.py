@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Array,
     Assert,
     Assign,
@@ -48,6 +48,7 @@ from ruda.ir.nodes import (
     Scalar,
     SharedArray,
     Statement,
+    StaticArray,
     Store,
     Value,
 )
@@ -153,7 +154,8 @@ class _Lowering(Rewriter):
             lengths: tuple[int | None, ...] = (*(None for _ in s.indices), *counts)
             extents: list[Expr] = [Extent(self.index, memory, axis) for axis in range(memory.rank)]
         else:
-            lengths, extents = (*getattr(memory, "shape", ()), *counts), []
+            assert isinstance(memory, StaticArray)
+            lengths, extents = (*memory.shape, *counts), []
         values = (*s.indices, *s.part.exprs, *extents)
         site = Site("bounds", str(pos), describe(memory), tuple(v.type for v in values), lengths)
         last = Value(u32, self.names.fresh("last"))
@@ -169,7 +171,8 @@ class _Lowering(Rewriter):
         """
         number = self.sites.setdefault(site, len(self.sites))
         block = [op(f"block_idx_{axis}", to=self.index) for axis in "xyz"]
-        words = [w for v in (LAUNCH, _word(number), *block, self.thread(), *values) for w in _words(v)]
+        thread = rewrite.cast(rewrite.thread_number(self.block_dim, self.index), u32)
+        words = [w for v in (LAUNCH, _word(number), *block, thread, *values) for w in _words(v)]
         seen, taken = (Value(u32, self.names.fresh(name)) for name in ("seen", "taken"))
         at = Local(u32, self.names.fresh("at"))
         size, end = _word(len(words)), rewrite.cast(Extent(self.index, RING, 0), u32)
@@ -186,13 +189,6 @@ class _Lowering(Rewriter):
         yield Declare(at, seen, pos=pos)
         yield If(op("lt", at, end), Block(take), Block(), pos=pos)
         yield If(op("le", op("add", at, size), end), Block(tuple(fill)), Block(lose), pos=pos)
-
-    def thread(self) -> Expr:
-        """The thread's number in the block."""
-        x, y, z = (op(f"thread_idx_{axis}", to=self.index) for axis in "xyz")
-        width, height, _ = (Const(self.index, n) for n in self.block_dim)
-        number = op("add", op("mul", op("add", op("mul", z, height), y), width), x)
-        return rewrite.cast(number, u32)
 
 
 _KINDS: dict[type[Memory], str] = {

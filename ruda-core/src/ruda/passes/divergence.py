@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ruda.errors import KernelSyntaxError
-from ruda.ir import report
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Assign,
     Barrier,
@@ -34,6 +33,7 @@ from ruda.ir.nodes import (
     walk,
 )
 from ruda.ir.ops import OPS
+from ruda.ir.report import at
 from ruda.passes.exits import RETURNED
 from ruda.passes.uniform import analyse
 from ruda.target import Target
@@ -120,7 +120,7 @@ class _Proof:
             return
         here = int(np.count_nonzero(active & self.live))
         if 0 < here < np.count_nonzero(self.live):
-            raise report.at(
+            raise at(
                 KernelSyntaxError,
                 f"only {here} of the block's {self.kernel.threads} threads reach this barrier: "
                 f"the condition at line {why.line} differs between them, and the others would be waited for for ever",
@@ -142,7 +142,7 @@ class _Proof:
             left = int(np.count_nonzero(here)) % size
             torn = bool(self.live.all()) and left not in (0, self.kernel.threads % size)
         if torn:
-            raise report.at(
+            raise at(
                 KernelSyntaxError,
                 f"only some threads of a subgroup of {size} reach this operation: "
                 f"the condition at line {why.line} differs between them",

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Assign,
     Block,
     Break,

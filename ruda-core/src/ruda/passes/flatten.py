@@ -9,24 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     WHOLE,
     Array,
     Atomic,
     Const,
-    ConstantArray,
     Expr,
-    Extent,
     Kernel,
     Load,
-    LocalArray,
     Memory,
-    SharedArray,
     Statement,
     Store,
     Stride,
 )
-from ruda.passes.rewrite import Rewriter, cast, chain, op
+from ruda.passes.rewrite import Rewriter, cast, chain, extent, op
 from ruda.types import ScalarType
 
 
@@ -66,11 +62,5 @@ class _Flatten(Rewriter):
         # Row-major by Horner's rule: the last axis is a plain "+ index", which vectorisers see as stride 1.
         offset = indices[0]
         for axis, index in enumerate(indices[1:], start=1):
-            offset = op("add", op("mul", offset, self.extent(memory, axis)), index)
+            offset = op("add", op("mul", offset, extent(memory, axis, self.index)), index)
         return offset
-
-    def extent(self, memory: Memory, axis: int) -> Expr:
-        if isinstance(memory, Array):
-            return Extent(self.index, memory, axis)
-        assert isinstance(memory, SharedArray | LocalArray | ConstantArray)
-        return Const(self.index, memory.shape[axis])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Atomic,
     Block,

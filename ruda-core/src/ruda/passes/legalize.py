@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ruda.errors import UnsupportedInstruction
-from ruda.ir.nodes import (
+from ruda.ir import (
     NOWHERE,
     Apply,
     Assign,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ruda.ir.nodes import Apply, Call, Expr, Function, Kernel, Value
+from ruda.ir import Apply, Call, Expr, Function, Kernel, Value
 from ruda.ir.ops import OPS
 from ruda.passes.rewrite import Rewriter, cast, op
 from ruda.target import Target

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ruda.errors import KernelSyntaxError
-from ruda.ir.nodes import Breakpoint, Kernel, walk
+from ruda.ir import Breakpoint, Kernel, walk
 from ruda.ir.report import at
 from ruda.ir.verify import verify
 from ruda.passes import bounds, broadcast, diagnostics, divergence, exits, flatten, legalize, subgroups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ruda.ir.nodes import Block, Expr, Local, Value
+from ruda.ir import Block, Expr, Local, Value
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,15 @@ class AnyOf:
     """Whether any thread's ``mask`` is set."""
 
     mask: Local
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Define the block-level ``least`` and ``most`` of the threads' ``local``, an unsigned number."""
+
+    least: Value
+    most: Value
+    local: Local
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class BlockBreak:
     """Leave the innermost BlockFor or BlockLoop."""
 
 
-Region = ThreadLoop | Once | BlockIf | BlockFor | BlockLoop | BlockBreak
+Region = ThreadLoop | Once | Extremes | BlockIf | BlockFor | BlockLoop | BlockBreak
 
 
 def nested(region: Region) -> tuple[tuple[Region, ...], ...]:

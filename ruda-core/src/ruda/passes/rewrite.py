@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     NOWHERE,
     Apply,
+    Array,
     Assign,
     Atomic,
     Block,
@@ -17,6 +18,7 @@ from ruda.ir.nodes import (
     Declare,
     DeclareArray,
     Expr,
+    Extent,
     For,
     Function,
     If,
@@ -25,11 +27,13 @@ from ruda.ir.nodes import (
     Load,
     Local,
     Loop,
+    Memory,
     Part,
     Pos,
     Report,
     Return,
     Statement,
+    StaticArray,
     Step,
     Store,
     Subgroup,
@@ -38,6 +42,7 @@ from ruda.ir.nodes import (
     walk,
 )
 from ruda.ir.ops import OPS
+from ruda.target import Dim3
 from ruda.types import ScalarType, bool_
 
 S = TypeVar("S", bound=Statement | Step)
@@ -68,15 +73,23 @@ def chain(name: str, exprs: Sequence[Expr]) -> Expr:
     return result
 
 
-def thread_number(kernel: Kernel) -> Expr:
-    """The thread's number in its block, x fastest, of the index type."""
-    x, y, z = kernel.block_dim
-    number: Expr = op("thread_idx_x", to=kernel.index)
+def thread_number(block_dim: Dim3, index: ScalarType) -> Expr:
+    """The thread's number in its block, x fastest, of the index type ``index``."""
+    x, y, z = block_dim
+    number: Expr = op("thread_idx_x", to=index)
     if y > 1:
-        number = op("add", op("mul", op("thread_idx_y", to=kernel.index), Const(kernel.index, x)), number)
+        number = op("add", op("mul", op("thread_idx_y", to=index), Const(index, x)), number)
     if z > 1:
-        number = op("add", op("mul", op("thread_idx_z", to=kernel.index), Const(kernel.index, x * y)), number)
+        number = op("add", op("mul", op("thread_idx_z", to=index), Const(index, x * y)), number)
     return number
+
+
+def extent(memory: Memory, axis: int, index: ScalarType) -> Extent | Const:
+    """The length of one axis, of the index type ``index``."""
+    if isinstance(memory, Array):
+        return Extent(index, memory, axis)
+    assert isinstance(memory, StaticArray)
+    return Const(index, memory.shape[axis])
 
 
 def defined(statement: Statement) -> tuple[Value | Local, ...]:

@@ -11,6 +11,9 @@ whole block. Three storage classes follow:
   instead, so that addresses stay visible to a vectoriser.
 * Everything else lives and dies in one region.
 
+Where ``passes.lockstep`` says so, a loop without a barrier is control of the
+block as well: first the rounds that all threads have, then those of some.
+
 A condition around a barrier is evaluated once for the block where it can be.
 Otherwise a **mask**, a bool context local, says which threads take part: a
 region runs its masked threads only, and a branch is taken or a loop goes on
@@ -26,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Array,
     Assign,
@@ -54,8 +57,9 @@ from ruda.ir.nodes import (
     walk,
 )
 from ruda.passes.context import place, reads
-from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Once, Region, ThreadLoop
-from ruda.passes.rewrite import FALSE, TRUE, Names, op
+from ruda.passes.lockstep import Lockstep, copy
+from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Extremes, Once, Region, ThreadLoop
+from ruda.passes.rewrite import FALSE, TRUE, Names, cast, op
 from ruda.passes.uniform import BROADCAST, PER_THREAD, Uniformity, analyse
 from ruda.types import bool_
 
@@ -69,14 +73,16 @@ class Split:
 
 
 def split(kernel: Kernel) -> Split:
-    """The regions of a lowered kernel (``passes.exits`` has run); one ThreadLoop where it has no barrier."""
-    if not kernel.body.contains_barrier:
+    """The regions of a lowered kernel (``passes.exits`` has run); one ThreadLoop where nothing parts them."""
+    lockstep = Lockstep(kernel)
+    if not kernel.body.contains_barrier and not any(isinstance(s, For) and lockstep.suits(s) for s in kernel.body):
         return Split((ThreadLoop(kernel.body),))
-    return Split(*place(_Splitter(kernel).run()))
+    return Split(*place(_Splitter(kernel, lockstep).run()))
 
 
 class _Splitter:
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, lockstep: Lockstep) -> None:
+        self.lockstep = lockstep
         self.names = Names(kernel.body)
         self.body = kernel.body
         self.block_names = _block_level(self.body, analyse(kernel))
@@ -112,6 +118,8 @@ class _Splitter:
                 self.control(s, mask, run)
             elif self.once(s):
                 run.once(s)
+            elif mask is None and isinstance(s, For) and self.lockstep.suits(s):
+                self.rounds(s, run)
             else:
                 run.pending.append(s)
         run.flush()
@@ -177,6 +185,29 @@ class _Splitter:
         body = self.block(Block((Let(s.value, at), *s.body, *latch)), inside, loop=True)
         run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *body)))
 
+    def rounds(self, s: For, run: _Run) -> None:
+        """A For without a barrier, a round of all threads at a time."""
+        if self.at_block_level(s.count):
+            run.add(self.together(s, s.count))
+            return
+        own = Local(s.count.type, self.names.fresh("$count"))
+        least, most = (Value(own.type, self.names.fresh(n)) for n in ("$least", "$most"))
+        run.flush([Declare(own)], [Assign(own, s.count)])
+        run.add(Extremes(least, most, own))
+        run.add(self.together(s, least))
+        (again,) = copy(Block((s,)), self.names)
+        assert isinstance(again, For)
+        run.add(self.together(again, op("sub", most, least), least, own))
+
+    def together(self, s: For, count: Expr, first: Value | None = None, own: Local | None = None) -> BlockFor:
+        """``count`` rounds of ``s``, from ``first`` on; each thread has ``own`` rounds in all where that is given."""
+        number = Value(s.count.type, self.names.fresh("$round"))
+        round = number if first is None else op("add", first, number)
+        body = Block((Let(s.value, _at(s, round)), *s.body))
+        if own is not None:
+            body = Block((If(op("lt", round, own), body, Block()),))
+        return BlockFor(number, Const(number.type, 0), Const(number.type, 1), count, (ThreadLoop(body),))
+
     def mask(self) -> Local:
         return Local(bool_, self.names.fresh("$mask"))
 
@@ -218,6 +249,11 @@ class _Run:
             self.out[-1] = Once(Block((*last.body, s)))
         else:
             self.out.append(Once(Block((s,))))
+
+
+def _at(s: For, number: Expr) -> Expr:
+    """The value of the loop's variable in round ``number``."""
+    return op("add", s.start, op("mul", s.step, cast(number, s.step.type)))
 
 
 def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:

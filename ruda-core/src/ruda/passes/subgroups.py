@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Assign,
     Barrier,
@@ -59,7 +59,7 @@ class _Lanes(Rewriter):
         self.size = kernel.subgroup_size
         self.threads = kernel.threads
         self.index = kernel.index
-        self.thread = thread_number(kernel)
+        self.thread = thread_number(kernel.block_dim, kernel.index)
         self.lane = op("and", self.thread, self.number(self.size - 1))
         self.base = op("and", self.thread, self.number(-self.size))
         self.topology = {

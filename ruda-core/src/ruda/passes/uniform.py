@@ -8,7 +8,7 @@ Return, or ``passes.exits``' flag in its place, makes nothing divergent.
 
 from __future__ import annotations
 
-from ruda.ir.nodes import (
+from ruda.ir import (
     Apply,
     Array,
     Assign,

@@ -63,10 +63,10 @@ class ReferenceRuntime(Runtime):
         """A server with its own memory; plain options stand for the reference's defaults and ``RUDA_SANITIZE``."""
         if not isinstance(options, ReferenceOptions):
             sanitize = settings().sanitize
-            options = ReferenceOptions(memory=options.memory, max_streams=options.max_streams, sanitize=sanitize)
+            options = ReferenceOptions(options.memory_config, options.max_streams, sanitize=sanitize)
         return ReferenceServer(options)
 
     @classmethod
-    def compiler(cls, target: Target) -> Compiler:
+    def compiler(cls, target: Target, options: RuntimeOptions | None = None) -> Compiler:
         """The compiler, which needs no device."""
         return ReferenceCompiler(target)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ruda.config import settings
 from ruda.contract import Device, Probe
+from ruda.contract.abstract import lacking
 from ruda.errors import DriverNotFound, InteropError
 from ruda.host import Array, ComputeClient, default_client
 from ruda.registry.discovery import KNOWN, DriverReport, PluginFailure, announce, discover, repair, told
@@ -175,6 +176,8 @@ def _load_runtime(report: DriverReport) -> type[Runtime]:
         loaded = pkgutil.resolve_name(path)
         if not (isinstance(loaded, type) and issubclass(loaded, Runtime)):
             raise TypeError(f"it is {loaded!r}, not a subclass of ruda.runtime.Runtime")
+        if lacks := lacking(loaded):  # it is never instantiated, so Python does not look
+            raise TypeError(lacks)
     except (Exception, SystemExit) as e:
         failure = PluginFailure("runtime", f"{path} cannot be imported: {told(e)}", repair(report.distribution))
         failure.__cause__ = e

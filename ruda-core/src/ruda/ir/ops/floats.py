@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,6 @@ def _fma(a: A, b: A, c: A) -> A:
 
 def _fma64(x: float, y: float, z: float) -> float:
     """f64 fma through exact rationals; non-finite operands follow plain arithmetic."""
-    from fractions import Fraction
-
     plain = np.float64(x) * np.float64(y) + np.float64(z)
     if not (np.isfinite(x) and np.isfinite(y) and np.isfinite(z)):
         product_sign_matters = np.isinf(z) and np.isfinite(x) and np.isfinite(y)
