@@ -75,7 +75,7 @@ def types(session: nox.Session) -> None:
     folder = Path(session.create_tmp())
     examples = [shutil.copy(path, folder) for path in sorted(Path("docs/examples").glob("*.py"))]
     with session.chdir(folder):
-        session.run("mypy", "--strict", "--config-file=", *(str(path) for path in examples))
+        session.run("mypy", "--strict", "--config-file=", *(Path(path).name for path in examples))
 
 
 @nox.session

@@ -10,7 +10,7 @@ variable               key in the file    meaning
 ``RUDA_CACHE_DIR``     ``cache_dir``      folder of the compile cache
 ``RUDA_DEVICE``        ``device``         what ``ruda.client()`` opens, for instance ``"cpu"`` or ``"cuda:1"``
 ``RUDA_BLOCK_DRIVERS`` ``block_drivers``  drivers that are not loaded: names with commas, a list in the file
-``RUDA_CACHE_VERIFY``  ``cache_verify``   compile what the cache's index knows too, and compare: 1, 0 or a bool in the file
+``RUDA_CACHE_VERIFY``  ``cache_verify``   compile what the index knows too, and compare: 1 or 0, a bool in the file
 ``RUDA_SANITIZE``      ``sanitize``       let the reference driver watch its launches: 1 or 0, a bool in the file
 ``RUDA_DUMP``          ``dump``           folder for what each kernel becomes on its way to code
 =====================  =================  ==================================================================
