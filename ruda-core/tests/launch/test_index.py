@@ -218,7 +218,10 @@ def test_objects_that_no_text_stands_for(client, monkeypatch):
         ((1, Object()), False),
         (lambda: 3, False),
     ],
-    ids=str,
+    ids=[
+        "int", "tuple", "numpy scalar", "dtype", "vector", "None", "struct", "table", "function", "tuple of a function",
+        "ufunc", "object", "enum member", "tuple of an object", "lambda",
+    ],  # fmt: skip
 )
 def test_which_values_a_text_stands_for(value, told):
     def kernel(x):
