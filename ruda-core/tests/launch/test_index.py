@@ -219,8 +219,21 @@ def test_objects_that_no_text_stands_for(client, monkeypatch):
         (lambda: 3, False),
     ],
     ids=[
-        "int", "tuple", "numpy scalar", "dtype", "vector", "None", "struct", "table", "function", "tuple of a function",
-        "ufunc", "object", "enum member", "tuple of an object", "lambda",
+        "int",
+        "tuple",
+        "numpy scalar",
+        "dtype",
+        "vector",
+        "None",
+        "struct",
+        "table",
+        "function",
+        "tuple of a function",
+        "ufunc",
+        "object",
+        "enum member",
+        "tuple of an object",
+        "lambda",
     ],  # fmt: skip
 )
 def test_which_values_a_text_stands_for(value, told):

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from ruda.ir import For, If, text, verify, walk
+from ruda.ir import Const, For, If, Load, text, verify, walk
 from ruda.passes import exits, flatten
 from ruda.passes.lockstep import Lockstep, copy
 from ruda.passes.regions import BlockFor, Extremes, ThreadLoop
 from ruda.passes.rewrite import Names, defined, op
 from ruda.passes.split import split
+from ruda.types import u32
 
 DECLARATIONS = (
     "array @x f32 rank 1 c align 4",
@@ -87,8 +88,12 @@ def test_others_stay_the_threads_own(loop):
     assert [type(r) for r in split(loop).regions] == [ThreadLoop]
 
 
+LONG = "load %v: f32 = @x[%i]\n" + "\n".join(f"set &s = mul.f32(&s, f32(0x{n}.0p+0))" for n in range(1, 9))
+UNEVEN = f"sub.u32(^n, cast.u32({THREAD}))"
+
+
 def test_a_common_count_makes_one_loop_of_the_block():
-    found = split(loop("load %v: f32 = @x[%i]"))
+    found = split(loop(LONG))
     before, rounds, after = found.regions
     assert isinstance(before, ThreadLoop)
     assert isinstance(rounds, BlockFor)
@@ -97,15 +102,29 @@ def test_a_common_count_makes_one_loop_of_the_block():
 
 
 def test_counts_that_differ_leave_some_threads_more_rounds():
-    kernel = loop("load %v: f32 = @x[%i]", count=f"sub.u32(^n, cast.u32({THREAD}))")
-    _, extremes, common, rest, _ = split(kernel).regions
+    _, extremes, common, rest, _ = split(loop(LONG, count=UNEVEN)).regions
     assert isinstance(extremes, Extremes)
     assert common.count == extremes.least
+    assert rest.start == extremes.least
     assert rest.count == op("sub", extremes.most, extremes.least)
     (guarded,) = rest.body[0].body
     assert isinstance(guarded, If)
-    names = [d.name for r in (*common.body, *rest.body) for s in walk(r.body) for d in defined(s)]
-    assert len(names) == len(set(names)) == 4  # the copy has names of its own
+    distinct((common, rest), 4)
+
+
+def test_several_rounds_of_a_short_sum_are_taken_together():
+    """Groups of 4 that all threads have, and then those left, one by one."""
+    for count in ("^n", UNEVEN):
+        common, rest = [r for r in split(loop("load %v: f32 = @x[%i]", count=count)).regions if isinstance(r, BlockFor)]
+        assert len([s for s in walk(common.body[0].body) if isinstance(s, Load)]) == 4
+        assert rest.start == op("mul", common.count, Const(u32, 4))
+        distinct((common, rest), 10)
+
+
+def distinct(loops, number):
+    """Whether the copies of a body bring ``number`` different names into being."""
+    names = [d.name for r in loops for s in walk(r.body[0].body) for d in defined(s)]
+    assert len(names) == len(set(names)) == number
 
 
 def test_a_copy_brings_nothing_into_being_that_was_there():

@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from ruda.ir import (
     Apply,
     Array,
+    Assign,
     Atomic,
     Block,
     Break,
     Call,
     Const,
     Continue,
+    Declare,
     DeclareArray,
     Expr,
     For,
@@ -46,12 +48,25 @@ UNROLL = 512
 #: A longer body is not worth a second copy.
 _STATEMENTS = 200
 
+#: Statements of a short body, and how many of its rounds are taken together.
+_SHORT, _TOGETHER = 8, 4
+
 
 def unrolls(loop: For) -> bool:
     """Whether ``loop`` is short enough to be unrolled, and has no loop in it."""
     if not isinstance(loop.count, Const) or any(isinstance(n, For | Loop) for n in walk(loop.body)):
         return False
     return int(loop.count.value) * sum(1 for _ in walk(loop.body)) <= UNROLL
+
+
+def grouped(loop: For) -> int:
+    """How many rounds of ``loop`` to take together: several of a short body that only reads memory and sums up.
+
+    What a thread sums up then goes to its slot and back once for them all.
+    """
+    body = list(walk(loop.body))
+    simple = len(body) <= _SHORT and all(isinstance(s, Let | Load | Declare | Assign) for s in body)
+    return _TOGETHER if simple else 1
 
 
 @dataclass(frozen=True)

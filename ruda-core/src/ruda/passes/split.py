@@ -57,7 +57,7 @@ from ruda.ir import (
     walk,
 )
 from ruda.passes.context import place, reads
-from ruda.passes.lockstep import Lockstep, copy
+from ruda.passes.lockstep import Lockstep, copy, grouped
 from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Extremes, Once, Region, ThreadLoop
 from ruda.passes.rewrite import FALSE, TRUE, Names, cast, op
 from ruda.passes.uniform import BROADCAST, PER_THREAD, Uniformity, analyse
@@ -187,26 +187,42 @@ class _Splitter:
 
     def rounds(self, s: For, run: _Run) -> None:
         """A For without a barrier, a round of all threads at a time."""
-        if self.at_block_level(s.count):
-            run.add(self.together(s, s.count))
-            return
-        own = Local(s.count.type, self.names.fresh("$count"))
-        least, most = (Value(own.type, self.names.fresh(n)) for n in ("$least", "$most"))
-        run.flush([Declare(own)], [Assign(own, s.count)])
-        run.add(Extremes(least, most, own))
-        run.add(self.together(s, least))
-        (again,) = copy(Block((s,)), self.names)
-        assert isinstance(again, For)
-        run.add(self.together(again, op("sub", most, least), least, own))
+        together, least, most, own = grouped(s), s.count, s.count, None
+        if not self.at_block_level(s.count):
+            own = Local(s.count.type, self.names.fresh("$count"))
+            least, most = (Value(own.type, self.names.fresh(n)) for n in ("$least", "$most"))
+            run.flush([Declare(own)], [Assign(own, s.count)])
+            run.add(Extremes(least, most, own))
+        groups = op("quot", least, Const(least.type, together)) if together > 1 else least
+        done = op("mul", groups, Const(least.type, together)) if together > 1 else least
+        run.add(self.common(s, groups, together))
+        if together > 1 or own is not None:
+            run.add(self.rest(self.again(s), done, most, own))
 
-    def together(self, s: For, count: Expr, first: Value | None = None, own: Local | None = None) -> BlockFor:
-        """``count`` rounds of ``s``, from ``first`` on; each thread has ``own`` rounds in all where that is given."""
+    def common(self, s: For, count: Expr, together: int) -> BlockFor:
+        """``count`` times ``together`` rounds that all threads have."""
         number = Value(s.count.type, self.names.fresh("$round"))
-        round = number if first is None else op("add", first, number)
-        body = Block((Let(s.value, _at(s, round)), *s.body))
+        body: list[Statement] = []
+        for behind in range(together):
+            one = self.again(s) if behind else s
+            round = op("mul", number, Const(number.type, together)) if together > 1 else number
+            round = op("add", round, Const(number.type, behind)) if behind else round
+            body += [Let(one.value, _at(one, round)), *one.body]
+        return BlockFor(number, Const(number.type, 0), Const(number.type, 1), count, (ThreadLoop(Block(tuple(body))),))
+
+    def rest(self, s: For, first: Expr, end: Expr, own: Local | None) -> BlockFor:
+        """The rounds from ``first`` on, up to the thread's ``own`` count where threads differ."""
+        number, one = Value(s.count.type, self.names.fresh("$round")), Const(s.count.type, 1)
+        body = Block((Let(s.value, _at(s, number)), *s.body))
         if own is not None:
-            body = Block((If(op("lt", round, own), body, Block()),))
-        return BlockFor(number, Const(number.type, 0), Const(number.type, 1), count, (ThreadLoop(body),))
+            body = Block((If(op("lt", number, own), body, Block()),))
+        return BlockFor(number, first, one, op("sub", end, first), (ThreadLoop(body),))
+
+    def again(self, s: For) -> For:
+        """A copy of ``s`` with names of its own."""
+        (copied,) = copy(Block((s,)), self.names)
+        assert isinstance(copied, For)
+        return copied
 
     def mask(self) -> Local:
         return Local(bool_, self.names.fresh("$mask"))

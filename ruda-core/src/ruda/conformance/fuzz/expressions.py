@@ -63,18 +63,19 @@ class Grower:
         fitting = [op for op in _EXACT if op.result == "same" and type in op.accepts]
         op = rng.choice(fitting)
         if op.name == "copysign":
-            return self._apply(op, type, [self.tree(type, depth - 1), self._leaf(type)])
+            return self._apply(op, type, [self.tree(type, depth - 1), self._leaf(type, converted=False)])
         operands = [self.tree(type, depth - 1) for _ in range(op.arity - op.condition)]
         if op.condition:
             operands.insert(0, self.tree(bool_, depth - 1))
         return self._apply(op, type, operands)
 
-    def _leaf(self, type: ScalarType) -> Tree:
+    def _leaf(self, type: ScalarType, *, converted: bool = True) -> Tree:
+        """An operand, a literal, or where ``converted`` another operand's conversion, which may change a NaN's sign."""
         rng = self.rng
         same = [leaf for leaf in self.leaves if leaf.type == type]
         if same and rng.random() < 0.7:
             return rng.choice(same)
-        if rng.random() < 0.5:
+        if converted and rng.random() < 0.5:
             leaf = rng.choice(self.leaves)
             return self._apply(COMPUTING["cast"], type, [leaf])
         value = rng.choice(literals(type))
