@@ -155,6 +155,15 @@ def _select(e: Apply, cond: Expr, a: Expr, b: Expr) -> Expr:
         return a
     if a == TRUE and b == FALSE:
         return cond
+    # A choice between bools of which one is known is logic, and LLVM 22 aborts where it vectorises such a choice.
+    if a == TRUE:
+        return op("or", cond, b, pos=e.pos)
+    if b == FALSE:
+        return op("and", cond, a, pos=e.pos)
+    if a == FALSE:
+        return op("and", _simplify(op("not", cond, pos=e.pos)), b, pos=e.pos)
+    if b == TRUE:
+        return op("or", _simplify(op("not", cond, pos=e.pos)), a, pos=e.pos)
     return e
 
 
