@@ -46,18 +46,21 @@ def test_wrong_usage(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
-def test_a_driver_that_aborts_fails_one_test(tmp_path: Path) -> None:
-    """The others run to their ends in a process of their own."""
+def test_a_driver_that_aborts_fails_single_tests(tmp_path: Path) -> None:
+    """The others run to their ends in processes of their own, also where several abort."""
     code = HEAD + (
         "\nimport os\n\nclass Server(Server):\n    def alloc(self, nbytes, stream):\n"
         "        return os.abort() if nbytes >= 1 << 60 else super().alloc(nbytes, stream)\n"
+        "\nclass Compiler(Compiler):\n    def emit(self, kernel):\n"
+        "        return os.abort() if kernel.shared else super().emit(kernel)\n"
     )
     install(tmp_path, "x-aborts", "aborts", code)
     (tmp_path / "ruda_driver_toy").symlink_to(TOY, target_is_directory=True)
     report = tmp_path / "report.json"
-    arguments = ["--driver", "aborts", "--json", str(report), "-k", "test_target", "--jobs", "1"]
+    arguments = ["--driver", "aborts", "--json", str(report), "-k", "test_target", "--jobs", "2"]
     done = python(tmp_path, "-m", "ruda", "conformance", *arguments)
-    assert done.returncode == 1 and "crashed while running" in done.stdout
+    assert done.returncode == 1 and done.stdout.count("crashed while running") >= 2, done.stdout
     score = json.loads(report.read_text(encoding="utf-8"))["drivers"]["aborts"]
-    assert score["failures"] == ["test_target.py::test_out_of_memory[aborts]"]
-    assert score["passed"] == 17
+    limits = "test_limits_are_checked_before_the_driver_is_called"
+    assert score["failures"] == [f"test_target.py::{name}[aborts]" for name in (limits, "test_out_of_memory")]
+    assert score["passed"] == 16

@@ -166,11 +166,11 @@ class Entry:
         w, (block, x, _, _) = self.writer, self.position
         left = w.op(f"sub nuw nsw i64 {end}, {w.op(f'load i64, ptr {block}')}")
         in_row = w.op(f"sub nuw nsw i64 {self.grid[0]}, {w.op(f'load i64, ptr {x}')}")
-        blocks = w.op(f"load i64, ptr {self.limit}")
-        for most in (left, in_row):
-            blocks = w.call("llvm.umin.i64", "i64", ("i64", blocks), ("i64", most))
+        most = w.call("llvm.umin.i64", "i64", ("i64", left), ("i64", in_row))
+        most = w.call("llvm.umin.i64", "i64", ("i64", most), ("i64", str(self.widest)))
+        blocks = w.call("llvm.umin.i64", "i64", ("i64", most), ("i64", w.op(f"load i64, ptr {self.limit}")))
         threads = w.op(f"mul nuw nsw i64 {blocks}, {self.kernel.block_dim[0]}")
-        return Row(blocks, threads, self.limit, "block")
+        return Row(blocks, threads, most, self.limit, "block")
 
     def advance(self, end: str, alone: str) -> None:
         """Go on to the next block, x fastest; after the last, take more."""

@@ -149,11 +149,12 @@ class Regions:
         w.jump(after)
         w.place(edge)
         if (row := scope.merged) is not None:
-            # Most blocks of the row may be inside all the same: try half of them, down to one.
+            # Often just the last block of the row is not inside, or just the first.
             single, several = w.name("single"), w.name("several")
             w.branch(w.op(f"icmp eq i64 {row.blocks}, 1"), single, several)
             w.place(several)
-            w.do(f"store i64 {w.op(f'lshr i64 {row.blocks}, 1')}, ptr {row.limit}")
+            whole = w.op(f"icmp eq i64 {row.blocks}, {row.most}")
+            w.do(f"store i64 {w.select(whole, 'i64', w.op(f'sub i64 {row.blocks}, 1'), '1')}, ptr {row.limit}")
             w.jump(row.again)
             w.place(single)
         self.loops(region)

@@ -64,12 +64,14 @@ class Row:
     Attributes:
         blocks: how many there are, as i64.
         threads: their threads in x, as i64.
+        most: how many there could be, as i64.
         limit: the slot of the most blocks to take together.
         again: the label that takes blocks anew.
     """
 
     blocks: str
     threads: str
+    most: str
     limit: str
     again: str
 

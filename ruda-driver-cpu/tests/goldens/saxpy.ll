@@ -7,8 +7,8 @@ entry:
   %s3 = alloca i64
   %s4 = alloca i64
   %s5 = alloca i64
-  %s85 = alloca i32
-  %s114 = alloca i32
+  %s86 = alloca i32
+  %s117 = alloca i32
   %v6 = getelementptr inbounds i8, ptr %packed, i64 0
   %v7 = load float, ptr %v6, align 1
   %v8 = getelementptr inbounds i8, ptr %packed, i64 8
@@ -72,148 +72,151 @@ block:
   %v53 = sub nuw nsw i64 %v41, %v52
   %v54 = load i64, ptr %s3
   %v55 = sub nuw nsw i64 %gx, %v54
-  %v56 = load i64, ptr %s1
-  %v57 = call i64 @llvm.umin.i64(i64 %v56, i64 %v53)
-  %v58 = call i64 @llvm.umin.i64(i64 %v57, i64 %v55)
-  %v59 = mul nuw nsw i64 %v58, 32
-  %v60 = sext i32 %v47 to i64
-  %v61 = mul nuw nsw i64 %v60, 32
-  %v62 = add nuw nsw i64 %v61, %v59
-  %v63 = sub nuw nsw i64 %v62, 1
-  %v64 = sext i32 %v21 to i64
-  %v65 = trunc i64 %v11 to i32
-  %v66 = zext i32 %v65 to i64
-  %v67 = trunc i64 %v17 to i32
-  %v68 = zext i32 %v67 to i64
-  %v69 = icmp slt i64 %v63, %v64
-  %v70 = and i1 true, %v69
-  %v71 = icmp slt i64 %v63, %v66
-  %v72 = and i1 %v70, %v71
-  %v73 = icmp slt i64 %v63, %v68
-  %v74 = and i1 %v72, %v73
-  br i1 %v74, label %inside75, label %edge76
-inside75:
-  %v78 = trunc i64 %v59 to i32
-  %v79 = mul nuw nsw i32 %v51, 1
-  %v80 = add nuw nsw i32 %v79, 0
-  %v81 = mul nuw nsw i32 %v49, 1
-  %v82 = add nuw nsw i32 %v81, 0
-  store i32 0, ptr %s85
-  br label %threads.x83
-threads.x83:
-  %v86 = load i32, ptr %s85
-  %v87 = zext nneg i32 %v86 to i64
-  %v88 = mul nuw nsw i32 %v47, 32
-  %v89 = add nuw nsw i32 %v88, %v86
-  %v91 = sext i32 %v89 to i64
-  %v92 = getelementptr inbounds float, ptr %v9, i64 %v91
-  %v93 = load float, ptr %v92, align 4, !llvm.access.group !0
-  %v94 = sext i32 %v89 to i64
-  %v95 = getelementptr inbounds float, ptr %v15, i64 %v94
-  %v96 = load float, ptr %v95, align 4, !llvm.access.group !0
-  %v97 = fmul float %v7, %v93
-  %v98 = fadd float %v97, %v96
-  %v99 = sext i32 %v89 to i64
-  %v100 = getelementptr inbounds float, ptr %v15, i64 %v99
-  store float %v98, ptr %v100, align 4, !llvm.access.group !0
-  br label %end90
-end90:
-  %v101 = add nuw nsw i32 %v86, 1
-  store i32 %v101, ptr %s85
-  %v102 = icmp ult i32 %v101, %v78
-  br i1 %v102, label %threads.x83, label %after84, !llvm.loop !4
-after84:
-  br label %both77
-edge76:
-  %v105 = icmp eq i64 %v58, 1
-  br i1 %v105, label %single103, label %several104
-several104:
-  %v106 = lshr i64 %v58, 1
-  store i64 %v106, ptr %s1
+  %v56 = call i64 @llvm.umin.i64(i64 %v53, i64 %v55)
+  %v57 = call i64 @llvm.umin.i64(i64 %v56, i64 32768)
+  %v58 = load i64, ptr %s1
+  %v59 = call i64 @llvm.umin.i64(i64 %v57, i64 %v58)
+  %v60 = mul nuw nsw i64 %v59, 32
+  %v61 = sext i32 %v47 to i64
+  %v62 = mul nuw nsw i64 %v61, 32
+  %v63 = add nuw nsw i64 %v62, %v60
+  %v64 = sub nuw nsw i64 %v63, 1
+  %v65 = sext i32 %v21 to i64
+  %v66 = trunc i64 %v11 to i32
+  %v67 = zext i32 %v66 to i64
+  %v68 = trunc i64 %v17 to i32
+  %v69 = zext i32 %v68 to i64
+  %v70 = icmp slt i64 %v64, %v65
+  %v71 = and i1 true, %v70
+  %v72 = icmp slt i64 %v64, %v67
+  %v73 = and i1 %v71, %v72
+  %v74 = icmp slt i64 %v64, %v69
+  %v75 = and i1 %v73, %v74
+  br i1 %v75, label %inside76, label %edge77
+inside76:
+  %v79 = trunc i64 %v60 to i32
+  %v80 = mul nuw nsw i32 %v51, 1
+  %v81 = add nuw nsw i32 %v80, 0
+  %v82 = mul nuw nsw i32 %v49, 1
+  %v83 = add nuw nsw i32 %v82, 0
+  store i32 0, ptr %s86
+  br label %threads.x84
+threads.x84:
+  %v87 = load i32, ptr %s86
+  %v88 = zext nneg i32 %v87 to i64
+  %v89 = mul nuw nsw i32 %v47, 32
+  %v90 = add nuw nsw i32 %v89, %v87
+  %v92 = sext i32 %v90 to i64
+  %v93 = getelementptr inbounds float, ptr %v9, i64 %v92
+  %v94 = load float, ptr %v93, align 4, !llvm.access.group !0
+  %v95 = sext i32 %v90 to i64
+  %v96 = getelementptr inbounds float, ptr %v15, i64 %v95
+  %v97 = load float, ptr %v96, align 4, !llvm.access.group !0
+  %v98 = fmul float %v7, %v94
+  %v99 = fadd float %v98, %v97
+  %v100 = sext i32 %v90 to i64
+  %v101 = getelementptr inbounds float, ptr %v15, i64 %v100
+  store float %v99, ptr %v101, align 4, !llvm.access.group !0
+  br label %end91
+end91:
+  %v102 = add nuw nsw i32 %v87, 1
+  store i32 %v102, ptr %s86
+  %v103 = icmp ult i32 %v102, %v79
+  br i1 %v103, label %threads.x84, label %after85, !llvm.loop !4
+after85:
+  br label %both78
+edge77:
+  %v106 = icmp eq i64 %v59, 1
+  br i1 %v106, label %single104, label %several105
+several105:
+  %v107 = icmp eq i64 %v59, %v57
+  %v108 = sub i64 %v59, 1
+  %v109 = select i1 %v107, i64 %v108, i64 1
+  store i64 %v109, ptr %s1
   br label %block
-single103:
-  %v107 = trunc i64 %v59 to i32
-  %v108 = mul nuw nsw i32 %v51, 1
-  %v109 = add nuw nsw i32 %v108, 0
-  %v110 = mul nuw nsw i32 %v49, 1
-  %v111 = add nuw nsw i32 %v110, 0
-  store i32 0, ptr %s114
-  br label %threads.x112
-threads.x112:
-  %v115 = load i32, ptr %s114
-  %v116 = zext nneg i32 %v115 to i64
-  %v117 = mul nuw nsw i32 %v47, 32
-  %v118 = add nuw nsw i32 %v117, %v115
-  %v123 = icmp slt i32 %v118, %v21
-  br i1 %v123, label %then120, label %endif122
-then120:
-  %v124 = trunc i64 %v11 to i32
-  %v125 = icmp ult i32 %v118, %v124
-  br i1 %v125, label %in126, label %out127
-in126:
-  %v128 = sext i32 %v118 to i64
-  %v129 = getelementptr inbounds float, ptr %v9, i64 %v128
-  %v130 = load float, ptr %v129, align 4, !llvm.access.group !5
-  br label %out127
-out127:
-  %v131 = phi float [ %v130, %in126 ], [ 0x0000000000000000, %then120 ]
-  %v132 = trunc i64 %v17 to i32
-  %v133 = icmp ult i32 %v118, %v132
-  br i1 %v133, label %in134, label %out135
-in134:
-  %v136 = sext i32 %v118 to i64
-  %v137 = getelementptr inbounds float, ptr %v15, i64 %v136
-  %v138 = load float, ptr %v137, align 4, !llvm.access.group !5
-  br label %out135
-out135:
-  %v139 = phi float [ %v138, %in134 ], [ 0x0000000000000000, %out127 ]
-  %v140 = trunc i64 %v17 to i32
-  %v141 = icmp ult i32 %v118, %v140
-  br i1 %v141, label %in142, label %out143
-in142:
-  %v144 = fmul float %v7, %v131
-  %v145 = fadd float %v144, %v139
-  %v146 = sext i32 %v118 to i64
-  %v147 = getelementptr inbounds float, ptr %v15, i64 %v146
-  store float %v145, ptr %v147, align 4, !llvm.access.group !5
-  br label %out143
-out143:
-  br label %endif122
-endif122:
-  br label %end119
-end119:
-  %v148 = add nuw nsw i32 %v115, 1
-  store i32 %v148, ptr %s114
-  %v149 = icmp ult i32 %v148, %v107
-  br i1 %v149, label %threads.x112, label %after113, !llvm.loop !9
-after113:
-  br label %both77
-both77:
+single104:
+  %v110 = trunc i64 %v60 to i32
+  %v111 = mul nuw nsw i32 %v51, 1
+  %v112 = add nuw nsw i32 %v111, 0
+  %v113 = mul nuw nsw i32 %v49, 1
+  %v114 = add nuw nsw i32 %v113, 0
+  store i32 0, ptr %s117
+  br label %threads.x115
+threads.x115:
+  %v118 = load i32, ptr %s117
+  %v119 = zext nneg i32 %v118 to i64
+  %v120 = mul nuw nsw i32 %v47, 32
+  %v121 = add nuw nsw i32 %v120, %v118
+  %v126 = icmp slt i32 %v121, %v21
+  br i1 %v126, label %then123, label %endif125
+then123:
+  %v127 = trunc i64 %v11 to i32
+  %v128 = icmp ult i32 %v121, %v127
+  br i1 %v128, label %in129, label %out130
+in129:
+  %v131 = sext i32 %v121 to i64
+  %v132 = getelementptr inbounds float, ptr %v9, i64 %v131
+  %v133 = load float, ptr %v132, align 4, !llvm.access.group !5
+  br label %out130
+out130:
+  %v134 = phi float [ %v133, %in129 ], [ 0x0000000000000000, %then123 ]
+  %v135 = trunc i64 %v17 to i32
+  %v136 = icmp ult i32 %v121, %v135
+  br i1 %v136, label %in137, label %out138
+in137:
+  %v139 = sext i32 %v121 to i64
+  %v140 = getelementptr inbounds float, ptr %v15, i64 %v139
+  %v141 = load float, ptr %v140, align 4, !llvm.access.group !5
+  br label %out138
+out138:
+  %v142 = phi float [ %v141, %in137 ], [ 0x0000000000000000, %out130 ]
+  %v143 = trunc i64 %v17 to i32
+  %v144 = icmp ult i32 %v121, %v143
+  br i1 %v144, label %in145, label %out146
+in145:
+  %v147 = fmul float %v7, %v134
+  %v148 = fadd float %v147, %v142
+  %v149 = sext i32 %v121 to i64
+  %v150 = getelementptr inbounds float, ptr %v15, i64 %v149
+  store float %v148, ptr %v150, align 4, !llvm.access.group !5
+  br label %out146
+out146:
+  br label %endif125
+endif125:
+  br label %end122
+end122:
+  %v151 = add nuw nsw i32 %v118, 1
+  store i32 %v151, ptr %s117
+  %v152 = icmp ult i32 %v151, %v110
+  br i1 %v152, label %threads.x115, label %after116, !llvm.loop !9
+after116:
+  br label %both78
+both78:
   store i64 32768, ptr %s1
-  %v150 = load i64, ptr %s3
-  %v151 = add nuw nsw i64 %v150, %v58
-  %v152 = load i64, ptr %s4
-  %v153 = add nuw nsw i64 %v152, 1
-  %v154 = load i64, ptr %s5
-  %v155 = add nuw nsw i64 %v154, 1
-  %v156 = icmp eq i64 %v151, %gx
-  %v157 = select i1 %v156, i64 0, i64 %v151
-  store i64 %v157, ptr %s3
-  br i1 %v156, label %row, label %following
+  %v153 = load i64, ptr %s3
+  %v154 = add nuw nsw i64 %v153, %v59
+  %v155 = load i64, ptr %s4
+  %v156 = add nuw nsw i64 %v155, 1
+  %v157 = load i64, ptr %s5
+  %v158 = add nuw nsw i64 %v157, 1
+  %v159 = icmp eq i64 %v154, %gx
+  %v160 = select i1 %v159, i64 0, i64 %v154
+  store i64 %v160, ptr %s3
+  br i1 %v159, label %row, label %following
 row:
-  %v158 = icmp eq i64 %v153, %gy
-  %v159 = select i1 %v158, i64 0, i64 %v153
-  store i64 %v159, ptr %s4
-  br i1 %v158, label %plane, label %following
+  %v161 = icmp eq i64 %v156, %gy
+  %v162 = select i1 %v161, i64 0, i64 %v156
+  store i64 %v162, ptr %s4
+  br i1 %v161, label %plane, label %following
 plane:
-  store i64 %v155, ptr %s5
+  store i64 %v158, ptr %s5
   br label %following
 following:
-  %v160 = load i64, ptr %s2
-  %v161 = add nuw nsw i64 %v160, %v58
-  store i64 %v161, ptr %s2
-  %v162 = icmp ult i64 %v161, %v41
-  br i1 %v162, label %block, label %done
+  %v163 = load i64, ptr %s2
+  %v164 = add nuw nsw i64 %v163, %v59
+  store i64 %v164, ptr %s2
+  %v165 = icmp ult i64 %v164, %v41
+  br i1 %v165, label %block, label %done
 done:
   br i1 %v33, label %exit, label %take
 exit:

@@ -70,7 +70,8 @@ def _run(options: list[str]) -> int:
 
     import ruda.conformance
 
-    command = ["-p", "ruda.conformance.plugin", "--pyargs", "ruda.conformance", "-q", "--dist", "loadfile"]
+    # Of pytest-xdist's ways to share tests, "load" is one that goes on after a process has died.
+    command = ["-p", "ruda.conformance.plugin", "--pyargs", "ruda.conformance", "-q", "--dist", "load"]
     # Whatever project this is run in has no say.
     command += ["-c", os.devnull, "--rootdir", ruda.conformance.__path__[0], "-p", "no:cacheprovider"]
     status = int(pytest.main([*command, *options]))

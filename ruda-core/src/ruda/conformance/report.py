@@ -15,12 +15,16 @@ from typing import Any, Literal, cast
 
 import pytest
 
+from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS
 from ruda.types import SCALARS
 
 Outcome = Literal["passed", "failed", "refused", "expected"]
 
-#: The columns of tables are dtypes.
-_ORDER = [type.name for type in SCALARS]
+#: Rows and columns in the order of the op table; tests that several processes share end in any order.
+_TABLES = ("operations", "conversions", "atomics")
+_COLUMNS = [type.name for type in SCALARS]
+_NAMES = (row.dsl for row in (*ATOMICS.values(), *SUBGROUPS.values()))
+_ROWS = list(dict.fromkeys([*OPS, *(f"from {type}" for type in SCALARS), *_NAMES]))
 
 #: Which outcome of a cell's tests stands for the cell.
 _WORST = ("failed", "expected", "passed", "refused")
@@ -114,7 +118,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain values."""
         tables: dict[str, Any] = {}
-        for (table, row, column, driver), cell in self.cells.items():
+        for (table, row, column, driver), cell in sorted(self.cells.items(), key=lambda item: _place(*item[0])):
             value = {"outcome": cell.outcome} | ({} if cell.ulp is None else {"ulp": cell.ulp})
             tables.setdefault(table, {}).setdefault(row, {}).setdefault(column, {})[driver] = value
         drivers = {
@@ -125,11 +129,17 @@ class Report:
                 "refused": dict(sorted(score.refused.items())),
                 "expected": score.count("expected"),
                 "seconds": round(score.seconds, 1),
-                "failures": score.tests.get("failed", []),
+                "failures": sorted(score.tests.get("failed", [])),
             }
             for name, score in self.scores.items()
         }
         return {"amount": self.amount, "drivers": drivers, "tables": tables}
+
+
+def _place(table: str, row: str, column: str, driver: str) -> tuple[object, ...]:
+    """Where a cell comes in the report."""
+    first = _TABLES.index(table) if table in _TABLES else len(_TABLES)
+    return first, table, _ROWS.index(row), _COLUMNS.index(column), driver
 
 
 def write(data: Mapping[str, Any], file: Path) -> None:
@@ -212,7 +222,7 @@ _LEGEND: dict[str, Sequence[str]] = {
 
 
 def _matrix(rows: Mapping[str, Any], driver: str, bounds: Mapping[str, str], table: str) -> list[str]:
-    columns = sorted({column for row in rows.values() for column in row}, key=_ORDER.index)
+    columns = sorted({column for row in rows.values() for column in row}, key=_COLUMNS.index)
     bounded = table == "operations"
     head = ["", *(["bound"] if bounded else []), *columns]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]

@@ -19,7 +19,7 @@ from ruda.ir.ops import ATOMICS, AtomicOp
 from ruda.types import SCALARS, ScalarType, f32, f64, i32, i64, u32, u64
 
 A = Any
-_PAIRS = [(name, type) for name, row in ATOMICS.items() for type in SCALARS if type in row.accepts]
+_PAIRS = [(name, type) for type in SCALARS for name, row in ATOMICS.items() if type in row.accepts]
 _IDS = [f"{ATOMICS[name].dsl}-{type}" for name, type in _PAIRS]
 _PYTHON = {"and": "and_", "or": "or_"}
 

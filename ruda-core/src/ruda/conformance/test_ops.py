@@ -26,7 +26,8 @@ from ruda.types import FLOATS, SCALARS, ScalarType, bool_
 
 A = Any
 _PLAIN = {name: op for name, op in COMPUTING.items() if op.section != "convert"}
-_PAIRS = [(name, type) for name, op in _PLAIN.items() for type in SCALARS if type in op.accepts]
+# Ops of one type are next to each other, so that processes that share the tests share few kernels.
+_PAIRS = [(name, type) for type in SCALARS for name, op in _PLAIN.items() if type in op.accepts]
 _IDS = [f"{name}-{type}" for name, type in _PAIRS]
 _VECTORS = 300  # of each op, of two lanes
 _OF_LANES_ONLY = ("eq", "ne", "lt", "le", "gt", "ge", "not")  # the language asks which lanes are meant
