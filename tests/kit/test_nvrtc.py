@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ruda.conformance
+from ruda.conformance.plugin import FULL
 from ruda.errors import CompilationError
 
 KIT = Path(ruda.conformance.__file__).parent
@@ -23,7 +24,7 @@ THEMES = (
 @pytest.mark.parametrize("sm", [75, 80, 90, 100])
 def test_every_kernel_compiles(sm, request):
     """The themes for one architecture; with ``--full`` the whole kit for it, and the themes for the others."""
-    full = request.config.getoption("--full")
+    full = request.config.getoption("ruda_amounts") == FULL
     if sm != 90 and not full:
         pytest.skip("long: --full")
     nvrtc = pytest.importorskip("ruda_driver_cuda.nvrtc", reason="absent: ruda-driver-cuda")
