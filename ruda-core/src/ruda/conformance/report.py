@@ -23,7 +23,7 @@ Outcome = Literal["passed", "failed", "refused", "expected"]
 #: Rows and columns in the order of the op table; tests that several processes share end in any order.
 _TABLES = ("operations", "conversions", "atomics")
 _COLUMNS = [type.name for type in SCALARS]
-_NAMES = (row.dsl for row in (*ATOMICS.values(), *SUBGROUPS.values()))
+_NAMES = [row.dsl for row in ATOMICS.values()] + [row.dsl for row in SUBGROUPS.values()]
 _ROWS = list(dict.fromkeys([*OPS, *(f"from {type}" for type in SCALARS), *_NAMES]))
 
 #: Which outcome of a cell's tests stands for the cell.
