@@ -23,16 +23,16 @@ THEMES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("sm", [75, 80, 90, 100])
 def test_every_kernel_compiles(sm, request):
-    """The themes for one architecture; with ``--full`` the whole kit for it, and the themes for the others."""
+    """The whole kit for one architecture, and the themes for the others; in long runs."""
     full = request.config.getoption("ruda_amounts") == FULL
-    if sm != 90 and not full:
+    if not full:
         pytest.skip("long: --full")
     nvrtc = pytest.importorskip("ruda_driver_cuda.nvrtc", reason="absent: ruda-driver-cuda")
     try:
         nvrtc.version()
     except CompilationError as error:
         pytest.skip(f"absent: nvrtc: {error}")
-    files = sorted(KIT.glob("test_*.py")) if full and sm == 90 else [KIT / f"test_{theme}.py" for theme in THEMES]
+    files = sorted(KIT.glob("test_*.py")) if sm == 90 else [KIT / f"test_{theme}.py" for theme in THEMES]
     # Arrays of gigabytes are for devices, and have no kernels of their own kind.
     files = [str(file) for file in files if file.name != "test_large_arrays.py"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "support.nvrtc_only", "--driver", "nvrtc", *files]
