@@ -29,8 +29,13 @@ MAGIC = b"RUDACODE"
 VERSION = 1
 _HEAD = struct.Struct("<8sII")
 
-#: Bytes that all entries together may have; beyond it the least recently used go.
+#: Bytes that all entries together may have, give or take what :func:`store` has not looked at yet; beyond it the
+#: least recently used go.
 LIMIT = 1 << 30
+
+#: Bytes that this process has put into each folder since it last looked at all that is there, which takes long where
+#: there are thousands of entries.
+_unseen: dict[Path, int] = {}
 
 #: Ends of the names of entries: code, and what the index remembers.
 CODE, INDEX = ".ruda", ".index"
@@ -118,7 +123,11 @@ def store(path: Path, driver: str, kernel: str, key: str, contents: bytes) -> No
         with os.fdopen(number, "wb") as file:
             file.write(_HEAD.pack(MAGIC, VERSION, len(header)) + header + contents)
         Path(temporary).replace(path)
-        _evict(where)
+        if where not in _unseen or _unseen[where] + len(contents) > LIMIT // 32:
+            _evict(where)
+            _unseen[where] = 0
+        else:
+            _unseen[where] += len(contents)
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
