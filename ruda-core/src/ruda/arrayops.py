@@ -178,7 +178,6 @@ def _reduced(reduce: Kernel, array: Array, working: ScalarType) -> Any:
 
 @kernel(bounds="checked")
 def _sum(x: Any, out: Any) -> None:
-    part = dsl.shared(_THREADS, out.dtype)
     thread = dsl.thread_idx.x
     first = dsl.block_idx.x * _CHUNK
     count = len(x) - first
@@ -186,19 +185,14 @@ def _sum(x: Any, out: Any) -> None:
     for at in range(thread, _CHUNK, _THREADS):
         if at < count:
             total += out.dtype(x[first + at])
-    part[thread] = total
-    dsl.barrier()
-    half = _THREADS // 2
-    while half > 0:
-        if thread < half:
-            part[thread] += part[thread + half]
-        dsl.barrier()
-        half //= 2
+    total = dsl.block.sum(total)
     if thread == 0:
-        out[dsl.block_idx.x] = part[0]
+        out[dsl.block_idx.x] = total
 
 
 def _extreme(pick: Callable[[Any, Any], Any]) -> Kernel:
+    """NaN where an element is, so the tree is not that of ``dsl.block.min``, which gives the number."""
+
     @kernel(bounds="checked")
     def extreme(x: Any, out: Any) -> None:
         part = dsl.shared(_THREADS, out.dtype)

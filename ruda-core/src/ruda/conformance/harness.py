@@ -11,8 +11,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,15 +84,6 @@ def faults(call: Callable[[], object]) -> list[Exception]:
     with pytest.raises(ServerUnhealthy) as caught:
         call()
     return list(caught.value.exceptions)
-
-
-@contextmanager
-def guarding(client: ComputeClient, *outputs: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Guarded]]:
-    """Guarded outputs for a block of code; the guards are checked at its end."""
-    made = [guarded(client, shape, dtype) for shape, dtype in outputs]
-    yield made
-    for output in made:
-        output.numpy()
 
 
 @dataclass(frozen=True)

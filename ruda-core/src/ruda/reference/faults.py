@@ -54,27 +54,25 @@ class Reports:
 
     def torn_subgroup(self, operation: ir.Subgroup, there: Place, missing: Place) -> None:
         """``missing`` of the same subgroup does not come to an operation where ``there`` is."""
-        if id(operation) in self._barriers:
-            return
-        self._barriers.add(id(operation))
-        self._add(
-            DivergenceError,
-            operation.pos,
+        self._diverged(
+            operation,
             f"not every thread of the subgroup reaches this operation: block {there.block}, thread {there.thread} is "
             f"here, thread {missing.thread} is not; put it where all threads of a subgroup come by",
         )
 
     def divergence(self, barrier: ir.Barrier | ir.Uniform, there: Place, missing: Place) -> None:
         """``missing`` of the same block does not come to a barrier where ``there`` waits."""
-        if id(barrier) in self._barriers:
-            return
-        self._barriers.add(id(barrier))
-        self._add(
-            DivergenceError,
-            barrier.pos,
+        self._diverged(
+            barrier,
             f"not every thread of block {there.block} reaches this barrier: thread {there.thread} is here, thread "
             f"{missing.thread} is not; put the barrier where all threads of the block come by",
         )
+
+    def _diverged(self, statement: ir.Statement, message: str) -> None:
+        """Report a statement that only some threads come to, once."""
+        if id(statement) not in self._barriers:
+            self._barriers.add(id(statement))
+            self._add(DivergenceError, statement.pos, message)
 
     def spinning(self, loop: ir.Loop, rounds: int, place: Place) -> None:
         """``place`` is still in ``loop`` after ``rounds`` rounds."""
