@@ -42,7 +42,9 @@ def command_line() -> str:
 
 
 def _helps(path: str, command: click.Command, parent: click.Context | None) -> Iterable[tuple[str, str]]:
-    context = click.Context(command, parent, path.rpartition(" ")[2], terminal_width=90, max_content_width=90)
+    # The command's own settings belong to its help: without them it depends on what ran in this process before.
+    width = {"terminal_width": 90, "max_content_width": 90}
+    context = click.Context(command, parent, path.rpartition(" ")[2], **{**command.context_settings, **width})
     yield path, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
