@@ -45,24 +45,35 @@ class Row:
 
 
 def race(
-    case: str, contestants: dict[str, Run], amount: float, unit: str, *, ranked: bool, rounds: int, least: float = 0.02
+    case: str,
+    contestants: dict[str, Run],
+    amount: float,
+    unit: str,
+    *,
+    ranked: bool,
+    rounds: int,
+    least: float = 0.02,
+    finish: Run = lambda: None,
 ) -> list[Row]:
     """Time ``contestants`` in turn, in another order each round.
 
     Args:
         case: heading of the case.
-        contestants: name to a call that finishes its work before it returns.
+        contestants: name to a call.
         amount: bytes moved (or operations done) by one call, for the rate.
         unit: of ``amount``, in billions a second.
         ranked: the case counts in the geometric mean.
         rounds: how often each is timed; the median counts.
         least: seconds that one timing should last; short calls are repeated.
+        finish: waits for the work of all calls, where they do not do so before they return.
     """
     repeats: dict[str, int] = {}
     for name, run in contestants.items():
         run()  # compiles, warms caches
+        finish()
         start = time.perf_counter()
         run()
+        finish()
         repeats[name] = max(1, int(least / max(time.perf_counter() - start, 1e-9)))
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
@@ -70,9 +81,11 @@ def race(
             n = repeats[name]
             time.sleep(_REST)
             run()
+            finish()
             start = time.perf_counter()
             for _ in range(n):
                 run()
+            finish()
             times[name].append((time.perf_counter() - start) / n)
     return [Row(case, name, statistics.median(t), amount, unit, ranked) for name, t in times.items()]
 
