@@ -1,6 +1,7 @@
 """kernel.ir, source, compile and limits take what a launch takes, and launch nothing; RUDA_DUMP writes all of it."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -83,6 +84,12 @@ def test_compile(client):
     assert shared.limits(x, 7, block=64) == made.limits
     assert pickle.loads(pickle.dumps(made)) == made
     assert [entry.path.stem for entry in cache.entries() if entry.kernel == "shared"].count(made.key) == 1
+
+
+def test_compiled_is_short_where_it_is_shown(client):
+    """Its parts are long texts."""
+    shown = repr(shared.compile(f32(client), 7))
+    assert re.fullmatch(r"<shared compiled for [\w:]+: \d+ bytes of code; \.ir, \.source and more>", shown)
 
 
 def test_a_launch_finds_what_was_compiled(client):

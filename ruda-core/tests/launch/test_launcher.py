@@ -11,6 +11,7 @@ import pytest
 import ruda
 from ruda import dsl
 from ruda.errors import ArgumentError, CompilationError, LaunchError, TooManyResources
+from ruda.launch import arguments
 from ruda.types import as_type
 
 FACTOR = 3
@@ -511,6 +512,41 @@ def test_a_rebound_global_is_noticed(client, monkeypatch):
     assert client.compiler.builds == 2
 
 
+@dsl.func
+def with_factor(x):
+    return FACTOR * x
+
+
+@dsl.func
+def twice_with_factor(x):
+    return with_factor(with_factor(x))
+
+
+@ruda.kernel
+def applied(x, f: dsl.Const, g: dsl.Const = None):
+    x[0] = f(x[0]) if g is None else g(f(x[0]))
+
+
+@pytest.mark.parametrize("functions", [(with_factor,), (twice_with_factor,), (with_factor, twice_with_factor)])
+def test_a_rebound_global_of_a_function_that_is_an_argument_is_noticed(client, monkeypatch, functions):
+    """And where nothing changed, the second launch checks no argument again."""
+    x, seen, checks = client.zeros(3, "i32"), [], []
+    checked = arguments.Arguments.__init__
+
+    def counted(self, *given):
+        checks.append(given)
+        checked(self, *given)
+
+    monkeypatch.setattr(arguments.Arguments, "__init__", counted)
+    for value in (3, 3, 4, 4, 3):
+        monkeypatch.setitem(times_factor.__wrapped__.__globals__, "FACTOR", value)
+        applied[1, 32](x, *functions)
+        seen.append(launches(client)[-1][1].source.text)
+    assert seen[0] == seen[1] == seen[4] != seen[2] == seen[3]
+    assert client.compiler.builds == 2
+    assert len(checks) == 3
+
+
 @pytest.mark.parametrize(("first", "second"), [(0.0, -0.0), (1, True), (1, 1.0)], ids=repr)
 def test_rebinding_to_an_equal_value_of_another_meaning(client, monkeypatch, first, second):
     for value in (first, second):
@@ -696,3 +732,47 @@ def test_grids_that_change_all_the_time(client):
         scale[n, 32](1.0, x, x)
     assert [call[2][0] for call in launches(client)] == list(range(1, 700))
     assert len(scale._bound) <= 256
+
+
+@ruda.kernel
+def plain(x, n: int = 3, f: float = 0.5, flag: bool = True):
+    x[0] = (n // 2) * f if flag else f
+
+
+@pytest.mark.parametrize(
+    ("args", "types"),
+    [
+        ((), "i32 f32 bool"),
+        ((2**40, 1, False), "i64 f32 bool"),
+        ((True, True), "i32 f32 bool"),
+        ((np.uint8(3), np.int64(3)), "u8 f32 bool"),
+        ((np.int64(3), np.float64(3), np.bool_(True)), "i64 f64 bool"),
+    ],
+)
+def test_plain_annotations_say_the_kind(client, args, types):
+    """The dtype is that of the argument, of its kind."""
+    for _ in range(2):
+        plain[1, 32](f32(client), *args)
+        assert [line.split()[-1] for line in params(client)[1:]] == types.split()
+
+
+def test_a_float_without_dtype_is_f64_beside_f64(client):
+    plain[1, 32](client.zeros(3, "f64"), 1, 2)
+    assert [line.split()[-1] for line in params(client)[1:]] == ["i32", "f64", "bool"]
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        ((2.5,), r"argument 'n': 2\.5 is a float and the type is i32; write int\(x\)"),
+        ((1, "x"), r"argument 'f': a str, neither an array nor a number; it takes a float"),
+        ((1, 0.5, 1), r"argument 'flag': 1 is not a bool; write bool\(x\)"),
+        ((None,), r"argument 'n': a NoneType, neither an array nor a number; it takes an int"),
+        (([1, 2],), r"argument 'n': a list, .*; pass client\.array\(x\), or annotate the parameter with dsl\.Const"),
+    ],
+)
+def test_another_kind_than_annotated_is_refused(client, args, what):
+    with pytest.raises(ArgumentError, match=what):
+        plain[1, 32](f32(client), *args)
+    with pytest.raises(ArgumentError, match=r"argument 'n': an array where the kernel takes an int; pass x\.item\(\)"):
+        plain[1, 32](f32(client), f32(client))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 from ruda import ir
-from ruda.contract import CompiledKernel, Compiler, RuntimeOptions, Source
+from ruda.contract import CompiledKernel, Compiler, RuntimeOptions, Source, SourceText
 from ruda.errors import CompilationError, ValidationError
 from ruda.target import Target
-from ruda_driver_cuda import cubin, install, nvrtc
+from ruda_driver_cuda import cubin, hand_written, install, nvrtc
 from ruda_driver_cuda import cuda_cpp as emitter
 from ruda_driver_cuda.options import compiler_name
 from ruda_driver_cuda.target import capability_of
@@ -25,17 +24,16 @@ _OPTIONS = "// nvrtc "
 #: From this compute capability on there are instructions that only the architecture's own code may have.
 _SPECIFIC = 90
 
-_ERROR = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<what>.*)$", re.MULTILINE)
-
 
 class CudaCompiler(Compiler):
     """Compiles for one architecture.
 
     ``Source.metadata`` holds ``dynamic_shared``, the bytes of shared memory that a launch must give besides what the
-    kernel declares, and ``target``, whose name is for messages.
+    kernel declares, and of a hand-written kernel what :mod:`ruda_driver_cuda.hand_written` says.
     """
 
     stages = ("ptx", "sass")
+    languages = (hand_written.CPP, hand_written.PTX)
 
     def __init__(self, target: Target, options: RuntimeOptions | None = None) -> None:
         super().__init__(target)
@@ -52,13 +50,19 @@ class CudaCompiler(Compiler):
         text = f"{_OPTIONS}{' '.join(options(self.sm, fastmath=kernel.fastmath))}\n{emitted.text}"
         return Source(text, emitted.entry, {"dynamic_shared": emitted.dynamic})
 
+    def take(self, text: SourceText) -> Source:
+        return hand_written.take(text, architecture(self.sm))
+
     def build(self, source: Source) -> bytes:
         """The cubin.
 
         Raises:
-            ValidationError: NVRTC refuses the text.
+            ValidationError: NVRTC refuses the text; of a hand-written kernel, see :func:`hand_written.build`.
             CompilationError: NVRTC is not installed, or has no such architecture.
         """
+        if "language" in source.metadata:
+            self._require_architecture(source)
+            return hand_written.build(source, str(self.target))
         return self._compiled(source).cubin
 
     def stage(self, name: str, source: Source) -> str:
@@ -71,22 +75,30 @@ class CudaCompiler(Compiler):
 
     def _compiled(self, source: Source) -> nvrtc.Compiled:
         given, _, _ = source.text.removeprefix(_OPTIONS).partition("\n")
+        self._require_architecture(source)
+        try:
+            return nvrtc.compile(source.text, given.split(), f"{source.entry}.cu")
+        except nvrtc.Refused as error:
+            log = str(error)
+            found = nvrtc.ERROR.search(log)
+            where = f", {found['file']}:{found['line']}" if found else ""
+            what = found["what"] if found else log
+            raise ValidationError(
+                f"kernel {source.entry}{where}: NVRTC refuses its text for {self.target}: {what}\n{log}"
+            ) from error
+
+    def _require_architecture(self, source: Source) -> None:
         if self.sm not in nvrtc.architectures():
             has = ", ".join(f"sm_{sm}" for sm in nvrtc.architectures())
             version = "{}.{}".format(*nvrtc.version())
             raise CompilationError(
                 f"kernel {source.entry} for {self.target}: NVRTC {version} has {has}; install another version"
             )
-        try:
-            return nvrtc.compile(source.text, given.split(), f"{source.entry}.cu")
-        except nvrtc.Refused as error:
-            log = str(error)
-            found = _ERROR.search(log)
-            where = f", {found['file']}:{found['line']}" if found else ""
-            what = found["what"] if found else log
-            raise ValidationError(
-                f"kernel {source.entry}{where}: NVRTC refuses its text for {self.target}: {what}\n{log}"
-            ) from error
+
+
+def architecture(sm: int) -> str:
+    """The name of a compute capability's own code, for instance ``"sm_90a"`` of 90."""
+    return f"sm_{sm}{'a' if sm >= _SPECIFIC else ''}"
 
 
 def options(sm: int, *, fastmath: bool) -> tuple[str, ...]:
@@ -98,7 +110,7 @@ def options(sm: int, *, fastmath: bool) -> tuple[str, ...]:
     """
     strict = "false" if fastmath else "true"
     return (
-        f"--gpu-architecture=sm_{sm}{'a' if sm >= _SPECIFIC else ''}",
+        f"--gpu-architecture={architecture(sm)}",
         "--std=c++17",
         "--generate-line-info",
         f"--fmad={'true' if fastmath else 'false'}",

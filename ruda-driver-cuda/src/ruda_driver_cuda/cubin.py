@@ -9,6 +9,21 @@ from collections.abc import Iterator
 _SIZED, _REGISTERS = 0x04, 0x2F
 
 
+#: Marks a name that follows an image: the driver reads an ELF image by its headers, and not to the end.
+_ENTRY = b"\0ruda entry "
+
+
+def with_entry(cubin: bytes, entry: str) -> bytes:
+    """An image that tells the name of its kernel."""
+    return cubin + _ENTRY + entry.encode()
+
+
+def without_entry(cubin: bytes) -> tuple[bytes, str]:
+    """The image, and the name that :func:`with_entry` gave it, or ""."""
+    image, mark, entry = cubin.rpartition(_ENTRY)
+    return (image, entry.decode()) if mark and entry.decode("ascii", "replace").isidentifier() else (cubin, "")
+
+
 def registers(cubin: bytes) -> int | None:
     """Registers of a thread of the only kernel, by its attribute EIATTR_REGCOUNT; None where there is none."""
     for name, data in _sections(cubin):

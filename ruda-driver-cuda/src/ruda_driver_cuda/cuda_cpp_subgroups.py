@@ -87,7 +87,7 @@ def _merged(m: Module, row: SubgroupOp, t: ScalarType, mask: str, x: str) -> str
             # Bits, and sums modulo 2**32, do not depend on the sign; only min and max do.
             wide = i32 if t.is_signed and row.combine in ("min", "max") else u32
             return cast(m, wide, t, f"{_INSTRUCTIONS[row.combine]}({mask}, {cast(m, t, wide, x)})")
-        return f"{_reduction(m, row, t)}({mask}, {x})"
+        return f"{_reduction(m, row, t)}({mask}, {x}, {LANE})"
     inclusive = f"{_scan(m, row, t)}({mask}, {x}, {LANE})"
     if row.scan == "inclusive":
         return inclusive
@@ -104,18 +104,26 @@ def _shuffled(t: ScalarType, name: str, mask: str, x: str, operand: str) -> str:
 
 
 def _reduction(m: Module, row: SubgroupOp, t: ScalarType) -> str:
-    """Pairs of lanes where all are there; else one after the other, from lane 0 up."""
+    """Pairs of lanes where all are there, or the first ones; else one after the other, from lane 0 up."""
     name = f"reduce_{row.combine}_{t}"
     return m.define(
         name,
         f"""\
-FN {t} {name}(u32 mask, {t} x) {{
+FN {t} {name}(u32 mask, {t} x, u32 lane) {{
   if (mask == {FULL}) {{
     for (u32 d = {SUBGROUP // 2}u; d > 0u; d >>= 1) {{
       const {t} other = {_shuffled(t, "__shfl_xor_sync", "mask", "x", "d")};
       x = {_merge(m, row, t, "x", "other")};
     }}
     return x;
+  }}
+  if ((mask & (mask + 1u)) == 0u) {{
+    const u32 count = u32(__popc(mask));
+    for (u32 d = {SUBGROUP // 2}u; d > 0u; d >>= 1) {{
+      const {t} other = {_shuffled(t, "__shfl_down_sync", "mask", "x", "d")};
+      if (lane + d < count) x = {_merge(m, row, t, "x", "other")};
+    }}
+    return {_shuffled(t, "__shfl_sync", "mask", "x", "0")};
   }}
   {t} total = {_shuffled(t, "__shfl_sync", "mask", "x", "__ffs(mask) - 1")};
   for (u32 left = mask & (mask - 1u); left != 0u; left &= left - 1u) {{
@@ -128,13 +136,13 @@ FN {t} {name}(u32 mask, {t} x) {{
 
 
 def _scan(m: Module, row: SubgroupOp, t: ScalarType) -> str:
-    """Hillis and Steele's scan where all lanes are there; else one lane after the other."""
+    """Hillis and Steele's scan where all lanes are there, or the first ones; else one lane after the other."""
     name = f"scan_{row.combine}_{t}"
     return m.define(
         name,
         f"""\
 FN {t} {name}(u32 mask, {t} x, u32 lane) {{
-  if (mask == {FULL}) {{
+  if ((mask & (mask + 1u)) == 0u) {{
     for (u32 d = 1u; d < {SUBGROUP}u; d <<= 1) {{
       const {t} below = {_shuffled(t, "__shfl_up_sync", "mask", "x", "d")};
       if (lane >= d) x = {_merge(m, row, t, "below", "x")};

@@ -16,11 +16,6 @@ _owner: int | None = None
 
 _NOT_INITIALIZED, _STUB, _NO_DEVICE, _MISMATCH = 3, 34, 100, 803
 
-_FORKED = (
-    "this process was forked from one that had used CUDA, and NVIDIA's driver does not work after a fork; "
-    'start processes with "spawn"'
-)
-
 
 class CudaError(RudaError, RuntimeError):
     """A call of the driver that failed; ``code`` and ``name`` are the driver's (for instance 1 and CUDA_ERROR_...)."""
@@ -35,6 +30,16 @@ class Unavailable(Exception):
     """Why the driver cannot be used, and what to do."""
 
 
+class Forked(Unavailable):
+    """The process is a fork of one that used the driver."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this process was forked from one that had used CUDA, and NVIDIA's driver does not work after a fork; "
+            'start processes with "spawn"'
+        )
+
+
 def load() -> Any:
     """The module ``cuda.bindings.driver``, the driver behind it initialised.
 
@@ -45,7 +50,7 @@ def load() -> Any:
     if _owner == os.getpid():
         return _module()
     if _owner is not None:
-        raise Unavailable(_FORKED)
+        raise Forked
     cu = _module()
     try:
         (status, number), (started,) = cu.cuDriverGetVersion(), cu.cuInit(0)
@@ -58,6 +63,8 @@ def load() -> Any:
             f"the driver supports CUDA {_dotted(version_of(number))}, ruda-driver-cuda needs {_dotted(OLDEST)} or "
             "newer; update NVIDIA's driver (525 or newer)"
         )
+    if started == _NOT_INITIALIZED:  # another library used it before the fork
+        raise Forked
     if started:
         raise Unavailable(_refusal(cu, started))
     _owner = os.getpid()
@@ -128,7 +135,6 @@ def _refusal(cu: Any, status: Any) -> str:
     known = {
         _STUB: "the libcuda that was found is the toolkit's stub; take its folder out of LD_LIBRARY_PATH",
         _MISMATCH: "NVIDIA's driver and its kernel module differ in version; restart the machine after an update",
-        _NOT_INITIALIZED: _FORKED,
     }
     other = f"NVIDIA's driver does not start: {explained(cu, status)}; nvidia-smi may say more"
     return known.get(int(status), other)

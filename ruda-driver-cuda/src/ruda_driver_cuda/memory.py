@@ -29,6 +29,7 @@ class Memory:
         self._context = context
         self._pool = self._created() if driver.attribute(context.index, "MEMORY_POOLS_SUPPORTED") else None
         self._staging = Staging(context)
+        self._pinned: set[int] = set()
 
     def alloc(self, nbytes: int, stream: Stream) -> Allocation:
         """Memory that later work on ``stream`` may use. Raises MemoryError."""
@@ -64,6 +65,32 @@ class Memory:
     def read(self, src: Allocation, offset: int, out: memoryview, stream: Stream) -> None:
         """See the contract."""
         self._staging.read(src.address + offset, np.frombuffer(out, np.uint8), stream)
+
+    def pin(self, memory: memoryview) -> None:
+        """Page-lock host memory. Raises MemoryError."""
+        address = _address(memory)
+        with self._context:
+            self._context.call(self._context.cu.cuMemHostRegister, address, memory.nbytes, 0)
+        self._pinned.add(address)
+
+    def unpin(self, memory: memoryview) -> None:
+        """Undo :meth:`pin`, unless :meth:`close` has."""
+        address = _address(memory)
+        if address in self._pinned:
+            self._pinned.remove(address)
+            self._context.quietly(self._context.cu.cuMemHostUnregister, address)
+
+    def write_pinned(self, address: int, data: memoryview, stream: Stream) -> None:
+        """See the contract."""
+        with self._context:
+            copy = self._context.cu.cuMemcpyHtoDAsync
+            self._context.call(copy, address, _address(data), data.nbytes, stream.handle)
+
+    def read_pinned(self, address: int, out: memoryview, stream: Stream) -> None:
+        """See the contract."""
+        with self._context:
+            copy = self._context.cu.cuMemcpyDtoHAsync
+            self._context.call(copy, _address(out), address, out.nbytes, stream.handle)
 
     def copy(self, dst: int, src: int, nbytes: int, stream: Stream) -> None:
         """Copy within the device, from address to address."""
@@ -110,6 +137,8 @@ class Memory:
     def close(self) -> None:
         """Give everything back; nothing uses it any more."""
         self._staging.close()
+        while self._pinned:
+            self._context.quietly(self._context.cu.cuMemHostUnregister, self._pinned.pop())
         if self._pool is not None:
             self._context.quietly(self._context.cu.cuMemPoolDestroy, self._pool)
             self._pool = None
@@ -131,3 +160,8 @@ class Memory:
             attribute = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
             self._context.call(cu.cuMemPoolSetAttribute, pool, attribute, cu.cuuint64_t(_HELD_BACK))
         return pool
+
+
+def _address(memory: memoryview) -> int:
+    """Where the bytes of ``memory`` begin in this process."""
+    return int(np.frombuffer(memory, np.uint8).ctypes.data)

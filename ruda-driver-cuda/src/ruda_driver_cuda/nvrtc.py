@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ruda.errors import CompilationError
+
+#: An error in NVRTC's log.
+ERROR = re.compile(r"^(?P<file>.+?)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<what>.*)$", re.MULTILINE)
 
 
 class Refused(Exception):
@@ -16,10 +21,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Compiled:
-    """What NVRTC makes of a text: PTX, as text, and the cubin, an ELF image."""
+    """What NVRTC makes of a text: PTX, as text; the cubin, an ELF image; and the name there of the kernel asked for."""
 
     ptx: str
     cubin: bytes
+    entry: str
 
 
 @functools.cache
@@ -52,22 +58,40 @@ def architectures() -> tuple[int, ...]:
     return tuple(found)
 
 
-def compile(text: str, options: Sequence[str], name: str) -> Compiled:
-    """Compile ``text``, which messages call ``name``.
+def compile(
+    text: str,
+    options: Sequence[str],
+    name: str,
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    kernel: str = "",
+) -> Compiled:
+    """What NVRTC makes of a text.
+
+    Args:
+        text: CUDA C++.
+        options: as NVRTC spells them.
+        name: of a file, which need not be there.
+        headers: texts by the names that ``text`` includes them by.
+        kernel: a kernel as C++ names it, which may be an instance of a template; its name in the cubin is looked up.
 
     Raises:
         Refused: NVRTC finds an error in it, or in ``options``.
     """
-    nvrtc = library()
-    (program,) = _checked(nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], []))
+    nvrtc, expression = library(), kernel.encode()
+    texts, names = [h.encode() for h in headers.values()], [h.encode() for h in headers]
+    (program,) = _checked(nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), len(headers), texts, names))
     try:
+        if kernel:
+            _checked(nvrtc.nvrtcAddNameExpression(program, expression))
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = _read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
             raise Refused(log.rstrip(b"\0").decode(errors="replace").strip() or status.name)
         ptx = _read(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
         cubin = _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
-        return Compiled(ptx.rstrip(b"\0").decode(), cubin)
+        entry = _checked(nvrtc.nvrtcGetLoweredName(program, expression))[0].decode() if kernel else ""
+        return Compiled(ptx.rstrip(b"\0").decode(), cubin, entry)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 

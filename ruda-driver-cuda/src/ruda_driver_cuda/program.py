@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 from ruda.contract import CompiledKernel
-from ruda.errors import CompilationError, TooManyResources
+from ruda.errors import TooManyResources
 from ruda.target import Dim3
-from ruda_driver_cuda import driver
+from ruda_driver_cuda import cubin, driver
 from ruda_driver_cuda.context import Context
-from ruda_driver_cuda.driver import CudaError
+from ruda_driver_cuda.libraries import Libraries
 from ruda_driver_cuda.streams import Stream
 
 #: Pairs of stream and grid that a program keeps ready.
@@ -26,37 +27,32 @@ Ready = tuple[Dim3 | None, Any, Callable[[], tuple[Any, ...]], Callable[[Any], N
 class Program:
     """Code of one kernel on a device.
 
-    Its one parameter is the packed block: a launch leaves the block's address in the stream's slot, to which the call
-    points.
+    A launch leaves the address of the packed block in a slot to which the call points. The block is the one parameter
+    of a kernel in Python, and all parameters of a hand-written one.
 
     Attributes:
         name: the kernel's.
         ready: by a stream's number, what launches on it with the grid of the last launch there.
     """
 
-    def __init__(self, context: Context, compiled: CompiledKernel) -> None:
-        cu = context.cu
+    def __init__(self, context: Context, libraries: Libraries, compiled: CompiledKernel) -> None:
+        cu, metadata = context.cu, compiled.source.metadata
         self.name = compiled.name
         self.ready: dict[int, Ready] = {}
         self._context = context
         self._block = compiled.block_dim
-        self._dynamic = int(compiled.source.metadata.get("dynamic_shared", 0))
+        self._dynamic = int(metadata.get("dynamic_shared", 0))
+        self._parameter_bytes = int(metadata["parameter_bytes"]) if "parameter_bytes" in metadata else None
         self._kept: dict[tuple[int, Dim3], Ready] = {}
+        self._libraries = libraries
+        image, entry = cubin.without_entry(compiled.binary)
+        self._library: bytes | None
+        self._library, library = libraries.load(image, compiled.name)
         with context:
             try:
-                self._library = context.call(cu.cuLibraryLoadData, compiled.binary, [], [], 0, [], [], 0)
-            except CudaError as error:
-                raise CompilationError(
-                    f"kernel {compiled.name}: the driver, for CUDA {'.'.join(map(str, driver.version()))}, does not "
-                    f"load its code ({error}); the compiler's version must not be of a newer major: update the driver, "
-                    "or install an older NVRTC"
-                ) from error
-            try:
-                kernel = context.call(cu.cuLibraryGetKernel, self._library, compiled.source.entry.encode())
+                kernel = context.call(cu.cuLibraryGetKernel, library, (entry or compiled.source.entry).encode())
                 self._require_registers(kernel)
-                if self._dynamic:
-                    attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                    context.call(cu.cuKernelSetAttribute, attribute, self._dynamic, kernel, context.device)
+                self._require_shared(kernel)
                 context.call(cu.cuKernelGetFunction, kernel)  # loads it now, and not with the first launch
             except BaseException:
                 self.unload()
@@ -90,7 +86,9 @@ class Program:
         """Give the code back; the caller has waited for its launches."""
         self.ready.clear()
         self._kept.clear()
-        self._context.quietly(self._context.cu.cuLibraryUnload, self._library)
+        if self._library is not None:
+            self._libraries.release(self._library)
+            self._library = None
 
     def _made(self, grid: Dim3, stream: Stream) -> Ready:
         cu, config = self._context.cu, self._context.cu.CUlaunchConfig()
@@ -98,10 +96,13 @@ class Program:
         config.blockDimX, config.blockDimY, config.blockDimZ = self._block
         config.sharedMemBytes = self._dynamic
         config.hStream = stream.handle
-        call = functools.partial(cu.cuLaunchKernelEx, config, self._function, stream.address, 0)
+        slot, address, extra = stream.slot, stream.address, 0
+        if self._parameter_bytes is not None:
+            slot, address, extra = _hand_written(self._parameter_bytes)
+        call = functools.partial(cu.cuLaunchKernelEx, config, self._function, address, extra)
         if stream.ambient:
             call = functools.partial(self._within, call)
-        return None, stream.slot, call, stream.recent.append
+        return None, slot, call, stream.recent.append
 
     def _within(self, call: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         with self._context:
@@ -113,6 +114,21 @@ class Program:
         if math.prod(self._block) > most:
             raise self._over(most, kernel)
 
+    def _require_shared(self, kernel: Any) -> None:
+        """Have the driver allow what a launch gives; refuse it where the kernel itself has too much besides."""
+        if not self._dynamic:
+            return
+        cu, context, own = self._context.cu, self._context, self._attribute("SHARED_SIZE_BYTES", kernel)
+        most = driver.attribute(context.index, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if own + self._dynamic > most:
+            advice = f"{own} bytes are the kernel's own, and a launch gives {self._dynamic}"
+            what = f"kernel {self.name}: bytes of shared memory per block"
+            raise TooManyResources(what, own + self._dynamic, most, advice)
+        # Programs of the same kernel for other sizes share the attribute.
+        if self._dynamic > self._attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", kernel):
+            attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            context.call(cu.cuKernelSetAttribute, attribute, self._dynamic, kernel, context.device)
+
     def _over(self, most: int, kernel: Any = None) -> TooManyResources:
         registers = self._attribute("NUM_REGS", self._function if kernel is None else kernel)
         advice = f"each thread takes {registers} registers; use blocks of at most {most} threads"
@@ -122,3 +138,23 @@ class Program:
         cu, context = self._context.cu, self._context
         attribute = getattr(cu.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         return int(context.call(cu.cuKernelGetAttribute, attribute, cu.CUkernel(int(kernel)), context.device))
+
+
+class _Slot(ctypes.c_char_p):
+    """One of some words, which live as long."""
+
+    words: Any
+
+
+def _hand_written(nbytes: int) -> tuple[Any, int, int]:
+    """A slot for parameters of ``nbytes`` in all, and the two arguments with which a launch takes them from there.
+
+    Source: the driver API's CU_LAUNCH_PARAM_BUFFER_POINTER (1), CU_LAUNCH_PARAM_BUFFER_SIZE (2) and CU_LAUNCH_PARAM_END
+    (0), by which a launch takes all parameters as one buffer.
+    """
+    words = (ctypes.c_size_t * 6)(1, 0, 2, 0, 0, nbytes)
+    begin, word = ctypes.addressof(words), ctypes.sizeof(ctypes.c_size_t)
+    words[3] = begin + 5 * word
+    slot = _Slot.from_buffer(words, word)
+    slot.words = words
+    return slot, 0, begin if nbytes else 0

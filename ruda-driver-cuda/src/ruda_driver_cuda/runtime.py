@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ruda.contract import Compiler, Device, Probe, RuntimeOptions, Server
-from ruda.errors import DeviceNotFound
+from ruda.errors import DeviceNotFound, ForkError
 from ruda.runtime import Runtime
 from ruda.target import Target
 from ruda_driver_cuda import driver, target
 from ruda_driver_cuda.compiler import CudaCompiler
 from ruda_driver_cuda.device import CudaDevice
-from ruda_driver_cuda.driver import Unavailable
+from ruda_driver_cuda.driver import Forked, Unavailable
 from ruda_driver_cuda.server import CudaServer
 
 
@@ -24,7 +24,7 @@ class CudaRuntime(Runtime):
         try:
             driver.count()
         except Exception as error:  # whatever it is, it is the reason
-            return Probe(False, str(error))
+            return Probe(False, str(error), forked=isinstance(error, Forked))
         return Probe(True)
 
     @classmethod
@@ -40,11 +40,14 @@ class CudaRuntime(Runtime):
 
         Raises:
             DeviceNotFound: no such device or name, or a device that is too old.
+            ForkError: the process is a fork of one that used the driver.
         """
         if isinstance(device, str):
             return target.named(device)
         try:
             there = driver.count()
+        except Forked as error:
+            raise ForkError(f"driver cuda: {error}") from error
         except Unavailable as error:
             raise DeviceNotFound(f"no device {device}: {error}") from error
         if not 0 <= device.index < there:

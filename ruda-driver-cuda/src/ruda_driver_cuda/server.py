@@ -13,13 +13,15 @@ from ruda.contract import (
     ExternalMemory,
     ExternalStreams,
     MemoryInfo,
+    PinnedMemory,
     Server,
 )
 from ruda.errors import DeviceFault
 from ruda.target import Dim3
 from ruda_driver_cuda.context import INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_RESOURCES, Context
 from ruda_driver_cuda.events import Events
-from ruda_driver_cuda.foreign import producer_stream
+from ruda_driver_cuda.foreign import producer_stream, stream_holder
+from ruda_driver_cuda.libraries import Libraries
 from ruda_driver_cuda.memory import Memory
 from ruda_driver_cuda.program import Program
 from ruda_driver_cuda.streams import Streams
@@ -28,7 +30,7 @@ from ruda_driver_cuda.streams import Streams
 _DLPACK_CUDA = 2
 
 
-class CudaServer(Server, ExternalMemory, ExternalStreams):
+class CudaServer(Server, ExternalMemory, ExternalStreams, PinnedMemory):
     """One process's use of one GPU, through its primary context.
 
     After a fault that the driver reports for good every call but those that let something go raises ``DeviceLost``.
@@ -39,6 +41,7 @@ class CudaServer(Server, ExternalMemory, ExternalStreams):
         self._streams = Streams(self._context)
         self._events = Events(self._context, self._streams)
         self._memory = Memory(self._context)
+        self._libraries = Libraries(self._context)
         self._programs: WeakSet[Program] = WeakSet()
         self._open = True
         self._context.suspects = self._suspects
@@ -69,6 +72,19 @@ class CudaServer(Server, ExternalMemory, ExternalStreams):
     def memory_info(self) -> MemoryInfo:
         return self._memory.info()
 
+    # --- page-locked host memory ---
+    def pin(self, memory: memoryview) -> None:
+        self._memory.pin(memory)
+
+    def unpin(self, memory: memoryview) -> None:
+        self._memory.unpin(memory)
+
+    def write_pinned(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
+        self._memory.write_pinned(dst.address + offset, data, self._streams.require(stream))
+
+    def read_pinned(self, src: Allocation, offset: int, out: memoryview, stream: int) -> None:
+        self._memory.read_pinned(src.address + offset, out, self._streams.require(stream))
+
     # --- shared with other libraries ---
     @property
     def dlpack_device(self) -> tuple[int, int]:
@@ -93,9 +109,12 @@ class CudaServer(Server, ExternalMemory, ExternalStreams):
     def stream_of(self, array: Any) -> int:
         return producer_stream(array)
 
+    def holder(self, handle: int) -> object:
+        return stream_holder(handle)
+
     # --- kernels ---
     def load(self, compiled: CompiledKernel) -> Program:
-        program = Program(self._context, compiled)
+        program = Program(self._context, self._libraries, compiled)
         self._programs.add(program)
         return program
 

@@ -51,6 +51,22 @@ def vectors(x: dsl.Array[dsl.f32], y: dsl.Array[dsl.Vec[dsl.u8, 16]], z: dsl.Arr
     dsl.store(x, 8 * i, dsl.load(x, 4 * i, width=4))
 
 
+@ruda.kernel
+def block_wide(x: dsl.Array[dsl.f32], out: dsl.Array[dsl.f32]):
+    v = x[dsl.global_idx.x]
+    out[dsl.global_idx.x] = dsl.block.sum(v) + dsl.block.exclusive_scan(v) + dsl.block.broadcast(v, 5)
+
+
+@ruda.kernel
+def block_wide_in_loops(x: dsl.Array[dsl.f32], out: dsl.Array[dsl.f32]):
+    total = 0.0
+    for i in range(len(x)):
+        total += dsl.block.sum(x[i])
+    if dsl.block_idx.x == 0:
+        total += dsl.block.max(total)
+    out[dsl.global_idx.x] = total
+
+
 def made(kernel, sm=90, block=64):
     compiler = CudaCompiler(named(f"cuda:sm_{sm}"))
     return compiler, ahead(kernel, compiler.target, compiler, block=block).facts.source
@@ -179,7 +195,7 @@ def test_the_compiler_is_chosen_and_never_switched(monkeypatch):
     target = named("cuda:sm_90")
     assert CudaCompiler(target).fingerprint == "nvrtc {}.{}".format(*nvrtc.version())
     monkeypatch.setenv("RUDA_CUDA_COMPILER", "ptx")
-    with pytest.raises(ConfigError, match="RUDA_CUDA_COMPILER is 'ptx'"):
+    with pytest.raises(ConfigError, match="RUDA_CUDA_COMPILER is 'ptx', .* later version; write 'nvrtc'"):
         CudaCompiler(target)
     assert CudaCompiler(target, CudaOptions(compiler="nvrtc"))
     monkeypatch.delenv("RUDA_CUDA_COMPILER")
@@ -198,6 +214,19 @@ def test_sass_needs_the_toolkit_s_disassembler(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "utility", lambda name: None)
     with pytest.raises(CompilationError, match="pip install nvidia-cuda-nvdisasm"):
         compiler.stage("sass", source)
+
+
+def test_block_wide_functions_are_of_warps():
+    """By shuffles, one shared element a warp, and one barrier a call where each thread comes once; else two."""
+    _, source = made(block_wide, block=256)
+    assert source.text.count("__syncthreads();") == 3
+    assert re.findall(r"__shared__ f32 \w+\[(\d+)\]", source.text) == ["8", "8", "1"]
+    assert "reduce_add_f32(0xffffffffu" in source.text
+    assert "scan_add_f32(0xffffffffu" in source.text
+    compiler, source = made(block_wide_in_loops, block=256)
+    assert source.text.count("__syncthreads();") == 4
+    assert len(re.findall("__shared__", source.text)) == 1
+    assert compiler.registers(compiler.build(source)) <= 40
 
 
 def test_other_subgroups_than_warps_are_refused():

@@ -1,5 +1,9 @@
 """The commands of interop, rule by rule, with work that is still running."""
 
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -25,17 +29,8 @@ from ruda_driver_cuda.interop import (
 
 DEVICE = CudaDevice(0)
 
-#: Rounds of ``spin`` that take some tens of milliseconds.
-LONG = 20_000_000
-
-
-@ruda.kernel
-def spin(out: dsl.Array[dsl.f32], rounds: dsl.i32) -> None:
-    """Take a while, in one thread."""
-    x = dsl.f32(1.0)
-    for _ in range(rounds):
-        x = x * 0.999 + 0.5
-    out[0] = x
+#: Milliseconds of work that is surely still running when the host has asked a few things.
+LONG = 200
 
 
 @ruda.kernel
@@ -44,39 +39,36 @@ def outside(a: dsl.Array[dsl.f32]) -> None:
     a[len(a) + 3] = 1.0
 
 
-@pytest.fixture(scope="module")
-def out(client):
-    """What ``spin`` writes; it is compiled."""
-    array = client.zeros(1, "f32")
-    spin[1, 1](array, 1)
-    client.sync()
-    return array
-
-
 @pytest.fixture
 def stream(client):
     return interop.command(DEVICE, Create())
+
+
+@pytest.fixture
+def launch(client, busy):
+    """Keep a stream, by its number, busy for so many milliseconds."""
+    return lambda stream, ms=LONG: busy(ms, client.stream_numbered(stream))
 
 
 def command(what):
     return interop.command(DEVICE, what)
 
 
-def launch(client, stream, rounds=LONG):
-    """Keep a stream busy."""
-    spin[1, 1, client.stream_numbered(stream)](client.zeros(1, "f32"), rounds)
-
-
-def test_numbers(stream):
+def test_numbers(client, stream):
+    """From 1 on, each once; 0 is the default stream, and those of the client are the same."""
     assert stream >= 1
     assert command(Create()) > stream
     assert command(Validate(stream)) == stream
-    with pytest.raises(RudaError, match="no stream 99999"):
-        command(Validate(99_999))
+    assert command(Validate(0)) == client.stream0.id == 0
+    ours = client.stream()
+    assert command(Validate(ours.id)) == ours.id
+    for what in (Validate, Query, Synchronize, Record, lambda number: Wait(number, 0)):
+        with pytest.raises(RudaError, match="no stream 99999"):
+            command(what(99_999))
 
 
-def test_readiness_while_work_runs(client, out, stream):
-    launch(client, stream)
+def test_readiness_while_work_runs(launch, stream):
+    launch(stream)
     event = command(Record(stream))
     assert command(Query(stream)) == 0
     assert command(EventQuery(event)) == 0
@@ -84,15 +76,27 @@ def test_readiness_while_work_runs(client, out, stream):
     assert command(EventQuery(event)) == 1
     assert command(Synchronize(stream)) == 0
     assert command(Query(stream)) == 1
-    launch(client, stream)
+
+
+def test_an_event_may_be_recorded_again(launch, stream):
+    event = command(Record(stream))
+    assert command(EventSynchronize(event)) == 0
+    launch(stream)
     assert command(Record(stream, event)) == event
-    assert command(EventQuery(event)) == 0, "recorded again"
+    assert command(EventQuery(event)) == 0
     assert command(Synchronize(stream)) == 0
+    assert command(EventQuery(event)) == 1
+    assert command(EventDestroy(event)) == 0
+    for what in (EventQuery(event), EventSynchronize(event), EventDestroy(event), Record(stream, event)):
+        with pytest.raises(RudaError, match=f"no event {event}"):
+            command(what)
+    assert command(Record(stream)) > event, "numbers are not used again"
 
 
-def test_a_wait_is_on_the_device(client, out, stream):
+def test_a_wait_is_on_the_device(launch, stream):
+    """It holds for what the event was then, also where that goes or is recorded again."""
     other = command(Create())
-    launch(client, stream)
+    launch(stream)
     event = command(Record(stream))
     assert command(Wait(other, event)) == 0
     after = command(Record(other))
@@ -109,62 +113,96 @@ def test_event_0_and_timing(stream):
     for what in (Record(stream, timed), Record(stream, plain, timing=True)):
         with pytest.raises(RudaError, match="cannot be recorded with"):
             command(what)
+    assert command(Record(stream, timed, timing=True)) == timed
     command(Synchronize(stream))
-    with pytest.raises(RudaError, match="no timing"):
-        command(Elapsed(timed, plain))
+    for what in (Elapsed(timed, plain), Elapsed(plain, timed)):
+        with pytest.raises(RudaError, match="no timing"):
+            command(what)
     for what in (Elapsed(0, timed), EventQuery(99_999)):
         with pytest.raises(RudaError, match="no event"):
             command(what)
 
 
-def test_elapsed_is_device_time(client, out, stream):
+def test_elapsed_is_device_time(launch, stream):
     start = command(Record(stream, timing=True))
-    launch(client, stream)
+    launch(stream, LONG)
     middle = command(Record(stream, timing=True))
-    launch(client, stream, LONG // 4)
+    launch(stream, LONG / 4)
     end = command(Record(stream, timing=True))
     with pytest.raises(RudaError, match="not finished"):
         command(Elapsed(start, end))
     command(Synchronize(stream))
     bits = command(Elapsed(start, middle))
+    assert 0 <= bits < 1 << 32
     assert bits == int(np.float32(milliseconds(bits)).view(np.uint32))
     long, short = milliseconds(bits), milliseconds(command(Elapsed(middle, end)))
-    assert 5 < long < 5_000
+    assert LONG / 2 < long < LONG * 2
     assert 2 < long / short < 8
+    assert milliseconds(command(Elapsed(start, end))) == pytest.approx(long + short, rel=1e-3)
 
 
-def test_streams_run_side_by_side(client, out):
+def test_streams_run_side_by_side(launch):
     """Two take as long as one."""
     streams = [command(Create()) for _ in range(2)]
     begin = command(Record(streams[0], timing=True))
     command(Wait(streams[1], begin))
     ends = []
     for stream in streams:
-        launch(client, stream)
+        launch(stream)
         ends.append(command(Record(stream, timing=True)))
     command(DeviceSynchronize())
     first, second = (milliseconds(command(Elapsed(begin, end))) for end in ends)
-    assert second < 1.5 * first
+    assert max(first, second) < 1.5 * LONG
 
 
-def test_faults_surface_at_device_synchronize_and_the_stream_goes_on(client, stream):
-    a = client.zeros(10, "f32")
-    outside.validate[1, 1, client.stream_numbered(stream)](a)
+def test_faults_surface_at_device_synchronize_and_the_stream_goes_on(client, launch, stream):
+    """Those of every stream at once."""
+    other = command(Create())
+    for number in (stream, other):
+        outside.validate[1, 1, client.stream_numbered(number)](client.zeros(10, "f32"))
     with pytest.raises(ServerUnhealthy) as caught:
         command(DeviceSynchronize())
-    assert isinstance(caught.value.exceptions[0], OutOfBoundsError)
+    assert [type(error) for error in caught.value.exceptions] == [OutOfBoundsError] * 2
     assert command(DeviceSynchronize()) == 0
-    launch(client, stream, 1)
+    launch(stream, 1)
     assert command(Synchronize(stream)) == 0
 
 
-def test_an_allocation_is_kept(client, out, stream):
+def test_faults_surface_at_the_commands_on_their_stream(client, stream):
+    """Not at those on events alone, on other streams, or that only look; a failed first record makes no event."""
+    event = command(Record(stream))
+    last = event
+    for loud in (Query(stream), Synchronize(stream), Record(stream), Wait(stream, event), Wait(stream, 0)):
+        outside.validate[1, 1, client.stream_numbered(stream)](client.zeros(10, "f32"))
+        while not client.server.query_stream(stream):
+            time.sleep(1e-3)
+        for quiet in (Validate(stream), Query(0), EventQuery(event), EventSynchronize(event), Create()):
+            command(quiet)
+        with pytest.raises(ServerUnhealthy) as caught:
+            command(loud)
+        assert isinstance(caught.value.exceptions[0], OutOfBoundsError)
+        assert command(Synchronize(stream)) == 0, "it was told once"
+        after = command(Record(stream))
+        assert after == last + 1
+        last = after
+
+
+def test_device_synchronize_waits_for_all(launch, stream):
+    other = command(Create())
+    for number in (0, stream, other):
+        launch(number, LONG / 4)
+    assert command(DeviceSynchronize()) == 0
+    assert [command(Query(number)) for number in (0, stream, other)] == [1, 1, 1]
+
+
+def test_an_allocation_is_kept(client, launch, stream):
     """Memory that work which ruda has not seen still uses: the next contents come after it."""
     array = client.zeros(1 << 22, "f32")
     client.sync()
-    launch(client, stream)
+    launch(stream)
     event = command(Record(stream))
     interop.record_allocation(DEVICE, stream, array)
+    assert command(EventQuery(event)) == 0, "nothing waited"
     address = array.memory.allocation.address
     array.free()
     again = client.empty(1 << 22, "f32")
@@ -175,17 +213,46 @@ def test_an_allocation_is_kept(client, out, stream):
     assert command(EventQuery(event)) == 1
 
 
-def test_streams_end_at_the_limit(client):
-    """In a process of its own, which would have no more for the other tests."""
-    import subprocess
-    import sys
+def test_a_recorded_allocation_orders_nothing(client, launch, stream):
+    """Other work on the array itself goes on at once."""
+    array = client.zeros(1 << 10, "f32")
+    client.sync()
+    launch(stream)
+    event = command(Record(stream))
+    interop.record_allocation(DEVICE, stream, array)
+    assert command(Query(0)) == 1
+    assert command(EventQuery(event)) == 0
+    command(Synchronize(stream))
 
-    code = (
+
+def run(code):
+    """Run a program in a process of its own; gives what it wrote to stdout and stderr."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout, done.stderr
+
+
+def test_streams_end_at_the_limit(client):
+    """Which would leave none for the other tests."""
+    out, err = run(
         "from ruda_driver_cuda import CudaDevice, interop\n"
         "print([interop.command(CudaDevice(0), interop.Create()) for _ in range(127)] == list(range(1, 128)))\n"
         "interop.command(CudaDevice(0), interop.Create())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "True\n"
-    assert TooManyResources.__name__ in done.stderr
-    assert "the device allows 128" in done.stderr
+    assert out == "True\n"
+    assert TooManyResources.__name__ in err
+    assert "the device allows 128" in err
+
+
+def test_events_end_at_the_limit(client):
+    """65536 of them; one that is let go of makes room for another."""
+    out, err = run(
+        "from ruda_driver_cuda import CudaDevice, interop, events\n"
+        "do = lambda what: interop.command(CudaDevice(0), what)\n"
+        "ids = [do(interop.Record(0)) for _ in range(events.MOST)]\n"
+        "do(interop.EventDestroy(ids[7]))\n"
+        "print(ids == list(range(1, events.MOST + 1)), do(interop.Record(0)) == events.MOST + 1)\n"
+        "do(interop.Record(0))"
+    )
+    assert out == "True True\n"
+    assert TooManyResources.__name__ in err
+    assert "the device allows 65536" in err

@@ -11,15 +11,6 @@ from ruda.errors import OutOfMemoryError
 
 
 @ruda.kernel
-def spin(out: dsl.Array[dsl.f32], rounds: dsl.i32) -> None:
-    """Take a while, in one thread."""
-    x = dsl.f32(1.0)
-    for _ in range(rounds):
-        x = x * 0.999 + 0.5
-    out[0] = x
-
-
-@ruda.kernel
 def ends(a: dsl.Array, value: dsl.i32) -> None:
     """Write the first and the last element."""
     if dsl.global_idx.x == 0:
@@ -27,17 +18,22 @@ def ends(a: dsl.Array, value: dsl.i32) -> None:
         a[len(a) - 1] = value + 1
 
 
-def test_copies_run_beside_a_kernel(client):
+@ruda.kernel
+def number(a: dsl.Array[dsl.u8]) -> None:
+    """Write what an element's place gives by 251, which no power of two is a multiple of."""
+    i = dsl.global_idx.x
+    a[i] = dsl.u8(i % 251)
+
+
+def test_pageable_copies_run_beside_a_kernel(client, busy):
     """64 MiB go to the device, and back, while a kernel of another stream runs; by the events' times."""
-    out = client.zeros(1, "f32")
-    spin[1, 1](out, 1)
     data = np.random.default_rng(0).random(16 << 20, np.float32)
     array, copying = client.empty(data.shape, "f32"), client.stream()
     with copying:
         array.copy_(data)  # from here on it is this stream's, which waits for no other
     client.sync()
     begin = client.stream0.record()
-    spin[1, 1](out, 100_000_000)
+    busy(1000)
     kernel_end = client.stream0.record()
     with copying:
         array.copy_(data)
@@ -51,11 +47,58 @@ def test_copies_run_beside_a_kernel(client):
     np.testing.assert_array_equal(back, data)
 
 
-def test_a_write_does_not_wait_for_its_stream(client):
-    """Pageable memory, with a kernel before it on the same stream."""
-    out, array = client.zeros(1, "f32"), client.zeros(1 << 20, "f32")
+@pytest.mark.parametrize("way", ["to the device", "to the host"])
+def test_pinned_copies_overlap_with_a_kernel(client, busy, way):
+    """Both on two streams take little longer than the longer of them alone, and not the sum; by the events' times."""
+    host, array = client.pinned(1 << 28, "f32"), client.zeros(1 << 28, "f32")
+    copying = client.stream()
+
+    def copy():
+        with copying:
+            array.copy_(host) if way == "to the device" else array.numpy(out=host)
+
+    def timed(*works):
+        """Milliseconds from the begin of the works to the end of both streams."""
+        begin = client.stream0.record()
+        copying.wait(begin)
+        for work in works:
+            work()
+        client.stream0.wait(copying.record())
+        end = client.stream0.record()
+        end.synchronize()
+        return begin.elapsed_ms(end)
+
+    copy()
     client.sync()
-    spin[1, 1](out, 50_000_000)
+    alone = timed(copy)
+    kernel = timed(lambda: busy(alone))
+    both = timed(lambda: busy(alone), copy)
+    assert 0.5 < kernel / alone < 2
+    assert both < 0.75 * (alone + kernel)
+
+
+def test_a_pinned_copy_returns_at_once(client, busy):
+    """Behind work of its own stream; what is there then is right, and so is what is read back."""
+    host, back = client.pinned(1 << 20, "f32"), client.pinned(1 << 20, "f32")
+    host[:] = np.arange(1 << 20)
+    back[:] = -1
+    array = client.zeros(1 << 20, "f32")
+    client.sync()
+    busy(300)
+    end = client.stream0.record()
+    array.copy_(host)
+    array.numpy(out=back)
+    assert not end.query()
+    assert (back == -1).all()
+    array.wait()
+    np.testing.assert_array_equal(back, host)
+
+
+def test_a_write_does_not_wait_for_its_stream(client, busy):
+    """Pageable memory, with a kernel before it on the same stream."""
+    array = client.zeros(1 << 20, "f32")
+    client.sync()
+    busy(300)
     end = client.stream0.record()
     data = np.arange(1 << 20, dtype=np.float32)
     array.copy_(data)
@@ -67,14 +110,35 @@ def test_a_write_does_not_wait_for_its_stream(client):
 
 @pytest.mark.parametrize("dtype", ["i8", "f32"])
 def test_b52_arrays_of_3_gib(client, dtype):
-    """B52: the first and the last element, and what lies around 2 and 4 GiB."""
-    n = (3 << 30) // np.dtype(ruda.dsl.f32.dtype if dtype == "f32" else np.int8).itemsize
+    """B52: the first and the last element, and what lies around 2 GiB, after a fill."""
+    n = (3 << 30) // ruda.types.as_type(dtype).size
     a = client.empty(n, dtype)
     a.fill(1)
     ends[1, 1](a, 7)
     for at, want in ((0, 7), (n - 1, 8), (n // 2, 1), ((2 << 30) // a.elem.size, 1)):
         assert a[at].item() == want
     a.free()
+    client.memory_cleanup()
+
+
+def test_b52_every_element_of_3_gib(client):
+    """B52: written by a kernel, copied on the device, and all read back."""
+    n = (3 << 30) + 5
+    a, b = client.zeros(n, "u8"), client.zeros(n, "u8")
+    number.forall(n)(a)
+    b.copy_(a)
+    a.free()
+    found = b.numpy()
+    period = np.arange(251, dtype=np.uint8)
+    whole = n // 251 * 251
+    assert (found[:whole].reshape(-1, 251) == period).all()
+    np.testing.assert_array_equal(found[whole:], period[: n - whole])
+    b[1 << 31 :].fill(9)
+    assert [b[at].item() for at in ((1 << 31) - 1, 1 << 31, n - 1)] == [((1 << 31) - 1) % 251, 9, 9]
+    host = found[: 1 << 20]
+    b[n - (1 << 20) :].copy_(host)
+    np.testing.assert_array_equal(b[n - (1 << 20) :].numpy(), host)
+    b.free()
     client.memory_cleanup()
 
 
@@ -119,7 +183,13 @@ def test_the_current_context_stays(client, current):
 def test_fills_and_copies_are_exact(client):
     """Fills of every width, at odd places, and copies of odd lengths, against NumPy."""
     rng = np.random.default_rng(1)
-    for dtype, value in (("u1", 7), ("u2", 0x1234), ("u4", 0x12345678), ("f8", np.pi), ("i8", -(2**40) - 3)):
+    for dtype, value in (
+        ("uint8", 7),
+        ("uint16", 4660),
+        ("uint32", 305419896),
+        ("float64", np.pi),
+        ("int64", -(2**40) - 3),
+    ):
         host = rng.integers(0, 100, 10_007).astype(dtype)
         array = client.array(host)
         array[13:9_001].fill(value)

@@ -136,13 +136,95 @@ def test_cupy_both_ways(client, cupy):
         np.testing.assert_allclose(cupy.asnumpy(seen), want * 0.5 + 1, rtol=1e-6)
 
 
-def test_numba_by_the_cuda_array_interface(client):
-    """Its arrays have no DLPack."""
+@pytest.mark.parametrize("first", ["cupy", "ruda"])
+def test_cupys_own_stream(client, cupy, first):
+    """Work of both in turns on one array of either, without a wait on the host."""
+    with cupy.cuda.Stream(non_blocking=True):
+        if first == "cupy":
+            ours = theirs = cupy.zeros(N, dtype=cupy.float32)
+        else:
+            ours = client.zeros(N, "f32")
+            theirs = cupy.from_dlpack(ours)
+        want = 0.0
+        for k in range(10):
+            theirs += k
+            slow_step.forall(N)(theirs, 2.0, 2_000)
+            want = (want + k) * 0.5 + 2.0
+            theirs *= 3
+            want *= 3
+        found = cupy.asnumpy(theirs)
+    np.testing.assert_allclose(found, np.full(N, want), rtol=1e-5)
+    if first == "ruda":
+        np.testing.assert_allclose(ours.numpy(), found)
+
+
+def test_launches_on_cupys_stream(client, cupy):
+    side = cupy.cuda.Stream(non_blocking=True)
+    with side:
+        theirs = cupy.ones(N, dtype=cupy.float32)
+        with client.external_stream(side.ptr):
+            view = client.from_dlpack(theirs)
+            want = 1.0
+            for _ in range(5):
+                slow_step.forall(N)(view, 1.0, 2_000)
+                theirs += 1
+                want = want * 0.5 + 2
+    side.synchronize()
+    np.testing.assert_allclose(cupy.asnumpy(theirs), np.full(N, want), rtol=1e-6)
+
+
+def test_torchs_events_wait_for_ruda(client, torch, busy):
+    """An event of torch behind our work, on our stream as torch sees it, is ready when that is done, and not before."""
+    ours, array = client.stream(), client.zeros(N, "f32")
+    step.forall(N)(array, 0.0)  # it is compiled
+    client.sync()
+    busy(300, ours)
+    with ours:
+        step.forall(N)(array, 1.0)
+    seen = torch.cuda.ExternalStream(client.server.native_stream(ours.id))
+    event = torch.cuda.Event()
+    event.record(seen)
+    assert not event.query()
+    side = torch.cuda.Stream()
+    side.wait_event(event)
+    with torch.cuda.stream(side):
+        total = torch.from_dlpack(array).sum()
+    assert total.item() == N
+    assert event.query()
+
+
+@pytest.fixture
+def numba_cuda(client):
     cuda = pytest.importorskip("numba.cuda", reason="numba is not installed")
     if not cuda.is_available():
         pytest.skip("this numba has no CUDA")
-    theirs = cuda.to_device(np.ones(1000, np.float32))
+    return cuda
+
+
+def test_numba_by_the_cuda_array_interface(client, numba_cuda):
+    """Its arrays have no DLPack."""
+    theirs = numba_cuda.to_device(np.ones(1000, np.float32))
     step.forall(1000)(theirs, 1.0)
     np.testing.assert_array_equal(theirs.copy_to_host(), np.full(1000, 1.5))
     array = client.full(1000, 4, "f32")
-    np.testing.assert_array_equal(cuda.as_cuda_array(array).copy_to_host(), np.full(1000, 4))
+    seen = numba_cuda.as_cuda_array(array)
+    assert seen.__cuda_array_interface__["data"][0] == array.memory.allocation.address + array.start
+    np.testing.assert_array_equal(seen.copy_to_host(), np.full(1000, 4))
+
+
+def test_numbas_own_stream(client, numba_cuda):
+    """Its copies and our launches in turns, ordered by the stream that its arrays name, and on that stream."""
+    stream = numba_cuda.stream()
+    theirs = numba_cuda.to_device(np.ones(N, np.float32), stream=stream)
+    assert theirs.__cuda_array_interface__["stream"] == int(stream)
+    slow_step.forall(N)(theirs, 1.0, 2_000)
+    back = np.empty(N, np.float32)
+    theirs.copy_to_host(back, stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(back, np.full(N, 1.5))
+    with client.external_stream(int(stream)):
+        view = client.from_dlpack(theirs)
+        slow_step.forall(N)(view, 1.0, 2_000)
+    theirs.copy_to_host(back, stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(back, np.full(N, 1.75))

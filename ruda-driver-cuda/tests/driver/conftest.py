@@ -79,9 +79,11 @@ class FakeDriver(types.ModuleType):
         self.packed_bytes = 8
         self.current, self.retained = [], []
         self.queues, self.memory, self.events = defaultdict(deque), {}, {}
+        self.contexts = {}
         self.libraries, self.numbers = {}, iter(range(0x1000, 1 << 30, 16))
-        self.registers, self.most_threads = 32, 1024
+        self.registers, self.most_threads, self.static, self.dynamic = 32, 1024, 0, 0
         self.clock = 0.0
+        self.locked = {}
         self.queries = defaultdict(int)
 
     def __getattr__(self, name):
@@ -223,6 +225,7 @@ class FakeDriver(types.ModuleType):
         raw = ctypes.create_string_buffer(nbytes + 256)
         pointer = Handle(-(-ctypes.addressof(raw) // 256) * 256)
         self.memory[pointer] = raw, nbytes
+        self.contexts[pointer] = self.current[-1]
         self.used += nbytes
         return OK, pointer
 
@@ -234,6 +237,15 @@ class FakeDriver(types.ModuleType):
 
     def _cuMemHostAlloc(self, nbytes, flags):
         return self._allocate(nbytes)
+
+    def _cuMemHostRegister(self, pointer, nbytes, flags):
+        self._need()
+        assert pointer % 4096 == 0
+        self.locked[pointer] = nbytes
+
+    def _cuMemHostUnregister(self, pointer):
+        self._need()
+        del self.locked[pointer]
 
     def _cuMemFree(self, pointer):
         self._need()
@@ -265,8 +277,8 @@ class FakeDriver(types.ModuleType):
         return OK, self.total - self.used, self.total
 
     def _cuPointerGetAttribute(self, attribute, pointer):
-        found = any(int(p) <= pointer < int(p) + n for p, (_, n) in self.memory.items())
-        return (OK, 0) if found else (CUresult.CUDA_ERROR_INVALID_VALUE, None)
+        found = [p for p, (_, n) in self.memory.items() if int(p) <= pointer < int(p) + n]
+        return (OK, self.contexts[found[0]] - 0xC0) if found else (CUresult.CUDA_ERROR_INVALID_VALUE, None)
 
     def _copy(self, dst, src, nbytes, stream):
         self._need()
@@ -313,18 +325,24 @@ class FakeDriver(types.ModuleType):
         known = {
             "CU_FUNC_ATTRIBUTE_NUM_REGS": self.registers,
             "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK": self.most_threads,
+            "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES": self.static,
+            "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": self.dynamic,
         }
         return OK, known[attribute.name]
 
     def _cuKernelSetAttribute(self, attribute, value, kernel, device):
         assert attribute.name == "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"
+        assert self.static + value <= self.gpus[device]["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
         self.dynamic = value
 
     def _cuLaunchKernelEx(self, config, function, params, extra):
         if config.hStream in (1, 2):
             self._need()
-        address = ctypes.c_void_p.from_address(params).value
-        packed = ctypes.string_at(address, self.packed_bytes)
+        if extra:
+            _, address, _, size, _ = (ctypes.c_size_t * 5).from_address(extra)
+            packed = ctypes.string_at(address, ctypes.c_size_t.from_address(size).value)
+        else:
+            packed = ctypes.string_at(ctypes.c_void_p.from_address(params).value, self.packed_bytes) if params else b""
         grid = config.gridDimX, config.gridDimY, config.gridDimZ
         block = config.blockDimX, config.blockDimY, config.blockDimZ
         kernel = self.kernels[self.libraries[function]]
@@ -385,6 +403,12 @@ class Uncompiled(Compiler):
 
     def build(self, source):
         return source.text.encode()
+
+
+@pytest.fixture
+def uncompiled():
+    """The compiler that stands for NVRTC."""
+    return Uncompiled
 
 
 @pytest.fixture

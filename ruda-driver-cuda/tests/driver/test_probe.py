@@ -1,13 +1,17 @@
 """What is said where there is no driver, no GPU, an old one, or not the one asked for; and importing is free."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
+import ruda
+from ruda import registry
 from ruda.contract import RuntimeOptions
 from ruda.contract.hooks import CONTRACT
-from ruda.errors import ConfigError, DeviceNotFound
+from ruda.errors import ConfigError, DeviceNotFound, ForkError
+from ruda.runtime import Runtime
 from ruda_driver_cuda import driver, plugin
 from ruda_driver_cuda.device import CudaDevice
 from ruda_driver_cuda.options import CudaOptions, compiler_name
@@ -91,7 +95,6 @@ def test_no_gpu(make_driver, monkeypatch):
     [
         (34, "toolkit's stub"),
         (803, "restart the machine"),
-        (3, 'start processes with "spawn"'),
         (999, "does not start"),
     ],
 )
@@ -106,8 +109,55 @@ def test_b64_a_fork_is_told_by_the_process(fake, monkeypatch):
     """After a fork of a process that used the driver; a failure in the same process is not taken for one."""
     assert CudaRuntime.probe().available
     monkeypatch.setattr("os.getpid", lambda: -5)
-    assert 'start processes with "spawn"' in said()
+    refused()
     monkeypatch.undo()
+
+
+def refused():
+    """Every way to a device in a forked child raises ForkError; nothing stands in for the GPU that was there."""
+    uses = [
+        lambda: ruda.client("cuda:0"),
+        lambda: ruda.client("cuda:7"),
+        lambda: ruda.client(CudaDevice(0)),
+        CudaRuntime.client,
+        lambda: CudaRuntime.target(CudaDevice(0)),
+        ruda.client,
+    ]
+    registry.reset()
+    for use in uses:
+        with pytest.raises(ForkError, match=r'driver cuda: .* start processes with "spawn"'):
+            use()
+
+
+def test_b64_a_fork_of_a_process_in_which_another_library_used_the_driver(make_driver):
+    """The driver says so itself."""
+    fake = make_driver()
+    fake.started = fake.CUresult(3)
+    assert fake.started.name == _ERRORS[3]
+    refused()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_b64_a_forked_child(fake):
+    """With a client that the parent opened: the child's first use of either client is a ForkError."""
+    registry.reset()
+    client = ruda.client("cuda:0")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for use in (lambda: client.zeros(3, "f32"), lambda: ruda.client("cuda:0").zeros(3, "f32"), ruda.client):
+            try:
+                use()
+            except Exception as error:
+                os.write(writer, f"{type(error).__name__} {'spawn' in str(error)}\n".encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        assert file.read() == "ForkError True\n" * 3
+    os.waitpid(child, 0)
+    client.close()
+    del Runtime._clients[CudaDevice(0)]
 
 
 def test_two_devices_and_wrong_numbers(make_driver):
@@ -152,3 +202,5 @@ def test_the_compiler_is_chosen_and_never_switched(monkeypatch):
     with pytest.raises(ConfigError, match="RUDA_CUDA_COMPILER is 'Nvrtc'"):
         CudaRuntime.compiler(CudaRuntime.target("cuda:sm_90"))
     assert compiler_name(CudaOptions(compiler="nvrtc")) == "nvrtc", "the option wins"
+    with pytest.raises(ConfigError, match=r"CudaOptions\.compiler is 'ptx', .* later version; write 'nvrtc'"):
+        compiler_name(CudaOptions(compiler="ptx"))

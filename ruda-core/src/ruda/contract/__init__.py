@@ -6,9 +6,9 @@ A driver provides a :class:`~ruda.runtime.Runtime` with a :class:`Device`, a
 """
 
 from ruda.contract.arguments import ArgumentLayout, Slot
-from ruda.contract.compiler import CompiledKernel, Compiler, Source
+from ruda.contract.compiler import CompiledKernel, Compiler, Source, SourceText
 from ruda.contract.device import Device, Probe, RuntimeOptions
-from ruda.contract.server import Allocation, Binding, ExternalMemory, ExternalStreams, MemoryInfo, Server
+from ruda.contract.server import Allocation, Binding, ExternalMemory, ExternalStreams, MemoryInfo, PinnedMemory, Server
 
 __all__ = [
     "Allocation",
@@ -20,9 +20,11 @@ __all__ = [
     "ExternalMemory",
     "ExternalStreams",
     "MemoryInfo",
+    "PinnedMemory",
     "Probe",
     "RuntimeOptions",
     "Server",
     "Slot",
     "Source",
+    "SourceText",
 ]

@@ -7,6 +7,9 @@ endian, so that an array can pack its part once, when it is created:
   into its binding (``"bindings"`` targets) as u64, then its extents as i64,
   then its strides in elements as i64, one an axis;
 * a scalar: its value in the low bytes, the rest zero.
+
+A hand-written kernel knows nothing of slots: its block is what C makes of a
+struct of its parameters, of an array only the address, or the offset as u64.
 """
 
 from __future__ import annotations
@@ -39,10 +42,7 @@ class ArgumentLayout:
     """The slots of a kernel's parameters, in order; ``size`` is the block's length in bytes."""
 
     slots: tuple[Slot, ...]
-
-    @property
-    def size(self) -> int:
-        return SLOT * len(self.slots)
+    size: int
 
     @classmethod
     def of(cls, params: Iterable[ir.Array | ir.Scalar]) -> ArgumentLayout:
@@ -63,4 +63,20 @@ class ArgumentLayout:
                 add(p.name, "extent", axis, i64)
             for axis in range(p.rank):
                 add(p.name, "stride", axis, i64)
-        return cls(tuple(slots))
+        return cls(tuple(slots), SLOT * len(slots))
+
+    @classmethod
+    def natural(cls, params: Iterable[tuple[str, ScalarType | None]]) -> ArgumentLayout:
+        """The layout of a hand-written kernel's parameters: a name, and a scalar's type, None for an array.
+
+        Each is at the next multiple of its size, as in C; the last one ends the block.
+        """
+        slots: list[Slot] = []
+        end = 0
+        for name, scalar in params:
+            kind: SlotKind = "address" if scalar is None else "scalar"
+            type = scalar or u64
+            position = -(-end // type.size) * type.size
+            slots.append(Slot(name, kind, 0, type, position))
+            end = position + type.size
+        return cls(tuple(slots), end)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ruda import ir
 from ruda.contract.abstract import Abstract
+from ruda.contract.arguments import ArgumentLayout
 from ruda.target import Dim3, Target
 
 
@@ -25,6 +26,33 @@ class Source:
     text: str
     entry: str
     metadata: Mapping[str, str | int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A hand-written kernel, in a language that a compiler takes.
+
+    Attributes:
+        name: the kernel, as the language names it; there may be others in ``text``.
+        text: what the user wrote.
+        language: one of :attr:`Compiler.languages`.
+        layout: the packed block of a launch, :meth:`ArgumentLayout.natural`.
+        options: for the language's compiler, as it spells them.
+        headers: texts by the names that ``text`` includes them by.
+        shared_bytes: shared memory that a launch gives besides what ``text`` declares, in bytes.
+        pos: the place of the first line of ``text`` in a file of the user's.
+        folder: where the files lie that ``text`` includes by relative names, or "".
+    """
+
+    name: str
+    text: str
+    language: str
+    layout: ArgumentLayout
+    options: tuple[str, ...]
+    headers: Mapping[str, str]
+    shared_bytes: int
+    pos: ir.Pos
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +89,9 @@ class Compiler(Abstract):
     #: Names of further forms of a kernel that :meth:`stage` gives, for people to read, for instance ``"asm"``.
     stages: tuple[str, ...] = ()
 
+    #: The languages of hand-written kernels that :meth:`take` takes, for instance ``"ptx"``.
+    languages: tuple[str, ...] = ()
+
     def __init__(self, target: Target) -> None:
         self.target = target
 
@@ -72,6 +103,17 @@ class Compiler(Abstract):
     @abstractmethod
     def emit(self, kernel: ir.Kernel) -> Source:
         """The text of ``kernel``; must raise ``UnsupportedInstruction`` for an op it has no row for."""
+
+    def take(self, text: SourceText) -> Source:
+        """A hand-written kernel as the input of :meth:`build`, whose code it must lead to the kernel of that name.
+
+        Everything that the code depends on must be in ``Source.text``, which is the key of the disk cache: options,
+        headers that are files, what else compiles it besides what :attr:`fingerprint` tells. :meth:`build` must raise
+        ``ValidationError`` with the compiler's own words and the user's lines for a text that is refused, that has no
+        such kernel (it names those there are), or whose kernel has other parameters than ``layout``. Raises
+        ``ValidationError`` for options that cannot be.
+        """
+        raise NotImplementedError(f"{type(self).__name__} takes no {text.language}")
 
     @abstractmethod
     def build(self, source: Source) -> bytes:

@@ -26,12 +26,15 @@ class Probe:
     """The answer of ``Runtime.probe``.
 
     ``reason`` says why the driver cannot run here and what to do; ``software``
-    marks a driver that stands in for hardware (an emulator, a software adapter).
+    marks a driver that stands in for hardware (an emulator, a software adapter);
+    ``forked`` one that cannot run because this process is a fork of one that
+    used it, which users get as ``ForkError``.
     """
 
     available: bool
     reason: str = ""
     software: bool = False
+    forked: bool = False
 
 
 @dataclass(frozen=True)

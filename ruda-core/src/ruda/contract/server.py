@@ -88,6 +88,37 @@ class ExternalStreams(Abstract):
     def stream_of(self, array: Any) -> int:
         """The handle of the stream on which the library of ``array`` enqueues its work now."""
 
+    @abstractmethod
+    def synchronize_device(self) -> None:
+        """Must wait for all work on the device, on streams that have gone too."""
+
+    def holder(self, handle: int) -> object:
+        """Should give what keeps another library's stream there, which is held while it is needed, or None."""
+        return None
+
+
+class PinnedMemory(Abstract):
+    """What a server may also be: one that copies from and to page-locked host memory while the host goes on.
+
+    The memory is core's, which keeps it until the copies are made.
+    """
+
+    @abstractmethod
+    def pin(self, memory: memoryview) -> None:
+        """Must page-lock whole pages of host memory, or raise ``MemoryError``; ``close`` unlocks what is left."""
+
+    @abstractmethod
+    def unpin(self, memory: memoryview) -> None:
+        """Must undo :meth:`pin`; no copy uses the memory any more."""
+
+    @abstractmethod
+    def write_pinned(self, dst: Allocation, offset: int, data: memoryview, stream: int) -> None:
+        """Must enqueue a copy of ``data``, in pinned memory, to ``dst`` at byte ``offset``; should not wait."""
+
+    @abstractmethod
+    def read_pinned(self, src: Allocation, offset: int, out: memoryview, stream: int) -> None:
+        """Must enqueue a copy of ``len(out)`` bytes to ``out``, in pinned memory; should not wait."""
+
 
 class Server(Abstract):
     """Executes work on one device, in order a stream.

@@ -13,6 +13,7 @@ from ruda.frontend import (
     ArrayAnnotation,
     ArraySpec,
     ConstAnnotation,
+    NumberAnnotation,
     Parameter,
     ScalarAnnotation,
     ScalarSpec,
@@ -24,7 +25,7 @@ from ruda.launch.grid import as_dims, fitted, subgroup_size
 from ruda.launch.kernels import Kernel
 from ruda.launch.variant import Variant
 from ruda.target import Target
-from ruda.types import ElementType, as_element, f32, f64, i32
+from ruda.types import ElementType, ScalarType, as_element, f32, f64, i32
 
 
 def ahead(kernel: Kernel, target: Target, compiler: Compiler, text: str = "", block: Any = 256) -> Compilation:
@@ -48,7 +49,6 @@ def ahead(kernel: Kernel, target: Target, compiler: Compiler, text: str = "", bl
     dims = as_dims("block", block)
     fitted((1, 1, 1), dims, target.limits, guarded=True)
     variant = Variant(
-        captured=source.captures(),
         identity=source.identity(),
         specs=_specs(kernel, target, text),
         block=dims,
@@ -139,13 +139,16 @@ def _fits(annotation: object, spec: Spec) -> bool:
             return elem in (None, spec.elem) and rank in (None, spec.rank)
         case ScalarAnnotation(type=type), ScalarSpec():
             return type == spec.type
+        case NumberAnnotation(kind=kind), ScalarSpec(type=ScalarType() as type):
+            return type.kind.removeprefix("u") == kind
     return annotation is None
 
 
 def _left_out(kernel: Kernel, param: Parameter, target: Target, doubles: bool) -> Spec:
     annotation = param.annotation
     if param.has_default:
-        if type(param.default) is float and annotation is None:
+        number = annotation.kind if isinstance(annotation, NumberAnnotation) else type(param.default).__name__
+        if number == "float" and type(param.default) in (int, float) and not isinstance(annotation, ScalarAnnotation):
             return ScalarSpec(f64 if doubles else f32)
         return Arguments(kernel.__name__, (param,), (param.default,)).items[0].spec
     if isinstance(annotation, ArrayAnnotation) and annotation.elem is not None and annotation.rank is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from types import BuiltinFunctionType
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ruda.frontend import (
     ConstAnnotation,
     ConstSpec,
     DeviceFunction,
-    KernelSource,
+    NumberAnnotation,
     Parameter,
     ScalarAnnotation,
     ScalarSpec,
@@ -37,7 +37,10 @@ Treatment = Literal["array", "direct", "encoded", "none"]
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument: its spec, how it is packed, and whether the launcher's key tells all that the spec depends on."""
+    """One argument: its spec, how it is packed, and whether the launcher's key tells all that the spec depends on.
+
+    Of a function the key does not tell what it captures; see :attr:`Arguments.captures`.
+    """
 
     spec: Spec
     treatment: Treatment
@@ -63,6 +66,12 @@ class Arguments:
         """Whether an array needs a 64-bit index."""
         return any(array.wide for array in self.arrays.values())
 
+    @property
+    def captures(self) -> list[Callable[[], tuple[object, ...]]]:
+        """What gives the captured values of each function among the constants that has some."""
+        values = (item.spec.value for item in self.items if isinstance(item.spec, ConstSpec))
+        return [v.source.captures for v in values if isinstance(v, DeviceFunction) and v.source.captures()]
+
     def _common_client(self) -> ComputeClient | None:
         first: tuple[str, Array] | None = None
         for name, array in self.arrays.items():
@@ -84,8 +93,8 @@ class Arguments:
         if value is None and (annotation is None or param.optional or param.default is None):
             return Argument(ConstSpec(None), "none")
         if isinstance(value, Array):
-            if isinstance(annotation, ScalarAnnotation):
-                raise self._wrong(param, f"an array where the kernel takes a {annotation.type}; pass x.item()")
+            if isinstance(annotation, ScalarAnnotation | NumberAnnotation):
+                raise self._wrong(param, f"an array where the kernel takes {_shown(annotation)}; pass x.item()")
             return self._array(param, annotation, value)
         if annotation is None and (names := fields_of(value)):
             parts = [(n, self._argument(_Part(f"{param.name}.{n}"), getattr(value, n))) for n in names]
@@ -122,30 +131,38 @@ class Arguments:
             raise self._wrong(param, str(error)) from None
         return Argument(ScalarSpec(type), "encoded", keyed)
 
-    def _scalar(self, param: Parameter | _Part, annotation: ScalarAnnotation | None, value: Any) -> Argument:
+    def _scalar(
+        self, param: Parameter | _Part, annotation: ScalarAnnotation | NumberAnnotation | None, value: Any
+    ) -> Argument:
         kind = scalars.kind_of(value)
         if kind is None:
-            advice = "annotate the parameter with dsl.Const" if annotation is None else f"it takes a {annotation.type}"
+            if isinstance(value, list | tuple):
+                advice = "pass client.array(x), or annotate the parameter with dsl.Const and pass a tuple"
+            else:
+                advice = f"it takes {_shown(annotation)}" if annotation else "annotate the parameter with dsl.Const"
             raise self._wrong(param, f"a {type(value).__name__}, neither an array nor a number; {advice}")
-        type_ = self._natural(value, kind) if annotation is None else annotation.type
+        if isinstance(annotation, ScalarAnnotation):
+            type_ = annotation.type
+        else:
+            type_ = self._natural(value, kind, annotation.kind if annotation else kind)
         assert isinstance(type_, ScalarType)
         reason = scalars.refusal(type_, value)
         if reason is not None:
             raise self._wrong(param, reason)
         encoded = scalars.is_encoded(type_, value)
         # A Python int without an annotation is i64 where it must be; its class does not tell.
-        keyed = annotation is not None or type(value) is not int or type_ == i32
+        keyed = isinstance(annotation, ScalarAnnotation) or type(value) is not int or type_ != i64
         return Argument(ScalarSpec(type_), "encoded" if encoded else "direct", keyed)
 
-    def _natural(self, value: Any, kind: str) -> ScalarType:
-        """The type of a scalar without an annotation."""
-        if isinstance(value, np.generic):
+    def _natural(self, value: Any, kind: str, wanted: str) -> ScalarType:
+        """The type of a scalar of one kind where one of the ``wanted`` kind is taken, and no dtype is said."""
+        if isinstance(value, np.generic) and kind == wanted:
             return as_type(value.dtype)
-        if kind == "bool":
+        if wanted == "bool":
             return bool_
-        if kind == "float":
+        if wanted == "float":
             return self._float
-        return i32 if i32.min <= value <= i32.max else i64
+        return i64 if kind == "int" and not i32.min <= value <= i32.max else i32
 
     def _constant(self, param: Parameter | _Part, annotation: ConstAnnotation, value: Any) -> Any:
         if isinstance(value, np.generic):
@@ -176,6 +193,13 @@ class _Part:
     annotation: None = None
     default: Any = MISSING
     optional: bool = False
+
+
+def _shown(annotation: ScalarAnnotation | NumberAnnotation) -> str:
+    """What a parameter takes, for messages."""
+    if isinstance(annotation, ScalarAnnotation):
+        return f"a {annotation.type}"
+    return "an int" if annotation.kind == "int" else f"a {annotation}"
 
 
 def fields_of(value: Any) -> tuple[str, ...]:
@@ -222,14 +246,24 @@ def is_lent(value: Any) -> bool:
     return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
-def signature(source: KernelSource) -> str:
+class Signature(Protocol):
+    """What has a kernel's name and its parameters in order."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def params(self) -> Sequence[Parameter]: ...
+
+
+def signature(source: Signature) -> str:
     """Name and parameters of a kernel, for messages."""
     params = (f"{p.name}={p.default!r}" if p.has_default else p.name for p in source.params)
     return f"{source.name}({', '.join(params)})"
 
 
 def complete(
-    source: KernelSource, values: Sequence[Any], more: Sequence[Any] = (), unknown: Iterable[str] = ()
+    source: Signature, values: Sequence[Any], more: Sequence[Any] = (), unknown: Iterable[str] = ()
 ) -> tuple[Any, ...]:
     """``values``, which may hold MISSING or be too few, with the defaults in their places.
 
@@ -257,10 +291,8 @@ def complete(
 def _is_keyed(value: Any) -> bool:
     """Whether equal constants of this class mean the same: -0.0 == 0.0 does not, nor does (1,) == (True,).
 
-    Nor does a function that captures something, which may change; and NaN has no equal.
+    And NaN has no equal.
     """
     if isinstance(value, float):
         return value != 0.0 and value == value
-    if isinstance(value, DeviceFunction):
-        return not value.source.captures()
-    return value is None or isinstance(value, int | str | ScalarType | BuiltinFunctionType | np.ufunc)
+    return value is None or isinstance(value, int | str | ScalarType | DeviceFunction | BuiltinFunctionType | np.ufunc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from ruda.errors import ArgumentError, DtypeError, InteropError
 from ruda.frontend import KernelSource
 from ruda.host import ComputeClient, Stream, default_client
 from ruda.host.memory import Memory
-from ruda.launch.arguments import Arguments, complete, is_lent
+from ruda.launch.arguments import Arguments, Signature, complete, is_lent
 from ruda.launch.codegen import Parts, Run, make_run
 from ruda.launch.grid import fitted, forall_grid, subgroup_size
 from ruda.launch.specialise import Program, Specialisations
@@ -21,14 +22,8 @@ from ruda.launch.variant import Variant
 from ruda.target import Dim3
 from ruda.types import i32, i64
 
-
-@dataclass(frozen=True)
-class Options:
-    """How a kernel is compiled; None is the setting of the process, or the device's default."""
-
-    bounds: BoundsMode | None = None
-    fastmath: bool = False
-    subgroup_size: int | None = None
+#: Gives the present values of captured names.
+Captures = Callable[[], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,23 @@ class Config:
     stream: Stream | None = None
 
 
-class Launch:
+@dataclass(frozen=True)
+class Dims:
+    """Grid and block as the device takes them, and whether the grid was folded."""
+
+    grid: Dim3
+    block: Dim3
+    folded: bool
+
+
+def joined(first: Captures, others: Sequence[Captures]) -> Captures:
+    """What gives the values of all of them."""
+    if not others:
+        return first
+    return lambda: (*first(), *(value for captures in others for value in captures()))
+
+
+class Launch(ABC):
     """The slow half of a bound kernel.
 
     Attributes:
@@ -49,39 +60,45 @@ class Launch:
         key: the launcher's key for arguments.
     """
 
-    def __init__(
-        self, source: KernelSource, specialisations: Specialisations, options: Options, config: Config
-    ) -> None:
+    def __init__(self, signature: Signature, config: Config) -> None:
         self.runs: dict[Any, Run] = {}
         self.key: Callable[..., Any] = tuple
-        self._source = source
-        self._specialisations = specialisations
-        self._options = options
+        self._signature = signature
         self._config = config
+        self._captures: Captures = tuple
+
+    @abstractmethod
+    def _program(self, arguments: Arguments, client: ComputeClient, dims: Dims) -> Program:
+        """The program of a launch."""
 
     def miss(self, more: Sequence[Any], unknown: Mapping[str, Any], *values: Any) -> Run:
         """Check everything, compile where that is needed, and return what launches ``values``."""
-        values = complete(self._source, values, more, unknown)
+        values = complete(self._signature, values, more, unknown)
         if any(map(is_lent, values)):
             return self._lent(values)
-        arguments = Arguments(self._source.name, self._source.params, values)
+        arguments = self._arguments(values)
         client = self._client(arguments)
-        grid, block, folded = self._dims(client)
-        if 0 in grid:
+        dims = self._dims(client)
+        if 0 in dims.grid:
             return nothing
-        variant = self._variant(arguments, client, grid, block, folded)
-        program = self._specialisations.get(client, variant)
+        # Of functions too that are arguments. Taken first: what changes meanwhile shows at the next launch.
+        captures = joined(self._captures, arguments.captures)
+        captured = captures()
+        program = self._program(arguments, client, dims)
         self._require_writable(arguments, program)
-        run = self._run(arguments, client, grid, program, variant.captured)
+        run = self._run(arguments, client, dims.grid, program, captures, captured)
         # Without an array or a stream the client is that of the moment.
         located = bool(arguments.arrays) or self._config.stream is not None
         if located and all(item.keyed for item in arguments.items):
             self.runs[self.key(*values)] = run
         return run
 
+    def _arguments(self, values: Sequence[Any]) -> Arguments:
+        return Arguments(self._signature.name, self._signature.params, values)
+
     def _lent(self, values: Sequence[Any]) -> Run:
         """What launches ``values``, whatever it is called with: arrays of other libraries become views."""
-        source = self._source
+        source = self._signature
         own = [value for value in values if not is_lent(value)]
         params = [param for param, value in zip(source.params, values, strict=True) if not is_lent(value)]
         client = self._client(Arguments(source.name, params, own))
@@ -107,31 +124,9 @@ class Launch:
         for name, array in arguments.arrays.items():
             if array.memory.read_only and name in program.written:
                 raise ArgumentError(
-                    f"{self._source.name}: argument {name!r} is read-only, as the memory that it was imported from is, "
-                    "and the kernel writes it; pass .copy()"
+                    f"{self._signature.name}: argument {name!r} is read-only, as the memory that it was imported from "
+                    "is, and the kernel writes it; pass .copy()"
                 )
-
-    def variant(self, values: Sequence[Any]) -> tuple[ComputeClient, Variant]:
-        """What a launch of ``values`` would compile, and for which device."""
-        arguments = Arguments(self._source.name, self._source.params, values)
-        client = self._client(arguments)
-        return client, self._variant(arguments, client, *self._dims(client))
-
-    def _variant(self, arguments: Arguments, client: ComputeClient, grid: Dim3, block: Dim3, folded: bool) -> Variant:
-        captured, identity = self._specialisations.identity()
-        wide = arguments.wide or math.prod(grid) * math.prod(block) > i32.max
-        return Variant(
-            captured=captured,
-            identity=identity,
-            specs=tuple(item.spec for item in arguments.items),
-            block=block,
-            index=i64 if wide else i32,
-            bounds=self._options.bounds or settings().bounds,
-            fastmath=self._options.fastmath,
-            forall_rank=len(self._config.extents),
-            folded=folded,
-            subgroup_size=subgroup_size(self._source.name, self._options.subgroup_size, client.target, client.device),
-        )
 
     def _client(self, arguments: Arguments) -> ComputeClient:
         """The client of the arrays, else of the stream, else the default one."""
@@ -139,7 +134,7 @@ class Launch:
         if stream is not None and client not in (None, stream.client):
             names = ", ".join(map(repr, arguments.arrays))
             raise ArgumentError(
-                f"{self._source.name}: the stream is on {stream.client.device} and {names} on "
+                f"{self._signature.name}: the stream is on {stream.client.device} and {names} on "
                 f"{arguments.client}; copy with client.array(x), or launch on a stream of that client"
             )
         if client is None and stream is not None:
@@ -151,17 +146,22 @@ class Launch:
             client = registry.client()
         return client
 
-    def _dims(self, client: ComputeClient) -> tuple[Dim3, Dim3, bool]:
-        """Grid and block as the device takes them, and whether the grid was folded."""
+    def _dims(self, client: ComputeClient) -> Dims:
         config, limits = self._config, client.target.limits
         grid, block = forall_grid(config.extents, limits) if config.extents else (config.grid, config.block)
         grid, folded = fitted(grid, block, limits, guarded=bool(config.extents))
-        return grid, block, folded
+        return Dims(grid, block, folded)
 
     def _run(
-        self, arguments: Arguments, client: ComputeClient, grid: Dim3, program: Program, captured: tuple[object, ...]
+        self,
+        arguments: Arguments,
+        client: ComputeClient,
+        grid: Dim3,
+        program: Program,
+        captures: Captures,
+        captured: tuple[object, ...],
     ) -> Run:
-        name, items = self._source.name, arguments.items
+        name, items = self._signature.name, arguments.items
         arrays = tuple(arguments.arrays)  # their names: what is kept for later launches keeps no array
         stream = self._config.stream or client.stream0
 
@@ -198,14 +198,59 @@ class Launch:
             pack=program.pack,
             hidden=self._config.extents,
             specs=[item.spec for item in items],
-            captures=self._source.captures,
+            captures=captures,
             captured=captured,
             again=again,
             late=late,
         )
         binds = client.target.arguments == "bindings"
         treatments = [item.treatment for item in items]
-        return make_run(name, self._source.params, treatments, arrays, binds, program.diagnostics is None, parts)
+        return make_run(name, self._signature.params, treatments, arrays, binds, program.diagnostics is None, parts)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a Python kernel is compiled; None is the setting of the process, or the device's default."""
+
+    bounds: BoundsMode | None = None
+    fastmath: bool = False
+    subgroup_size: int | None = None
+
+
+class PythonLaunch(Launch):
+    """A launch of a kernel that is a Python function."""
+
+    def __init__(
+        self, source: KernelSource, specialisations: Specialisations, options: Options, config: Config
+    ) -> None:
+        super().__init__(source, config)
+        self._captures = source.captures
+        self._specialisations = specialisations
+        self._options = options
+
+    def variant(self, values: Sequence[Any]) -> tuple[ComputeClient, Variant]:
+        """What a launch of ``values`` would compile, and for which device."""
+        arguments = self._arguments(values)
+        client = self._client(arguments)
+        return client, self._variant(arguments, client, self._dims(client))
+
+    def _program(self, arguments: Arguments, client: ComputeClient, dims: Dims) -> Program:
+        return self._specialisations.get(client, self._variant(arguments, client, dims))
+
+    def _variant(self, arguments: Arguments, client: ComputeClient, dims: Dims) -> Variant:
+        name, options = self._signature.name, self._options
+        wide = arguments.wide or math.prod(dims.grid) * math.prod(dims.block) > i32.max
+        return Variant(
+            identity=self._specialisations.identity(),
+            specs=tuple(item.spec for item in arguments.items),
+            block=dims.block,
+            index=i64 if wide else i32,
+            bounds=options.bounds or settings().bounds,
+            fastmath=options.fastmath,
+            forall_rank=len(self._config.extents),
+            folded=dims.folded,
+            subgroup_size=subgroup_size(name, options.subgroup_size, client.target, client.device),
+        )
 
 
 def nothing(*values: Any) -> None:

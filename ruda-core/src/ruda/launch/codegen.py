@@ -31,9 +31,11 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from keyword import iskeyword
 from types import CodeType
 from typing import Any
 
@@ -48,7 +50,7 @@ Run = Callable[..., None]
 
 def bound_maker(name: str, params: Sequence[Parameter]) -> Callable[..., tuple[Run, Callable[..., Any]]]:
     """A function of (runs, miss) that makes ``bound`` and the function that gives its key for arguments."""
-    p = _prefix(params)
+    p, name = _prefix(params), _identifier(name)
     names = "".join(f"{q.name}, " for q in params)
     key = "".join(_key_part(q, f"{p}Array") for q in params) or "()"
     defaults = {f"{p}{i}": q.default for i, q in enumerate(params) if q.has_default}
@@ -117,7 +119,7 @@ def make_run(
 
     ``binds`` says that the target binds buffers. Without ``direct`` every launch goes to ``late``.
     """
-    p = _prefix(params)
+    p, name = _prefix(params), _identifier(name)
     names, hidden, captures = tuple(q.name for q in params), len(parts.hidden), bool(parts.captured)
     source = _run_source(name, p, names, tuple(treatments), arrays, binds, direct, hidden, captures)
     helpers = {"encode": encode, "ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
@@ -192,6 +194,11 @@ def _prefix(params: Sequence[Parameter]) -> str:
     while any(q.name.startswith(prefix) for q in params):
         prefix += "_"
     return prefix
+
+
+def _identifier(name: str) -> str:
+    """A kernel's name as a function's in Python; a hand-written kernel's may have more in it."""
+    return name if name.isidentifier() and not iskeyword(name) else f"_{re.sub(r'[^0-9A-Za-z]+', '_', name)}"
 
 
 def _executed(source: str, name: str, scope: dict[str, Any]) -> Any:

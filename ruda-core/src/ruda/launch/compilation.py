@@ -50,14 +50,15 @@ class Facts:
         """As bytes, for the cache's index."""
         slots = [[s.param, s.kind, s.axis, s.type.name, s.position] for s in self.layout.slots]
         source = [self.source.text, self.source.entry, dict(self.source.metadata)]
-        facts = [self.name, source, self.block_dim, self.shared_bytes, slots, self.written, self.key]
+        layout = [slots, self.layout.size]
+        facts = [self.name, source, self.block_dim, self.shared_bytes, layout, self.written, self.key]
         return json.dumps(facts).encode()
 
     @classmethod
     def parse(cls, data: bytes) -> Facts:
         """What :meth:`dump` wrote; raises ``ValueError``, ``TypeError`` or ``LookupError`` where it did not."""
-        name, (text, entry, metadata), (x, y, z), shared, slots, written, key = json.loads(data)
-        layout = ArgumentLayout(tuple(Slot(p, kind, axis, as_type(t), at) for p, kind, axis, t, at in slots))
+        name, (text, entry, metadata), (x, y, z), shared, (slots, size), written, key = json.loads(data)
+        layout = ArgumentLayout(tuple(Slot(p, kind, axis, as_type(t), at) for p, kind, axis, t, at in slots), size)
         return cls(name, Source(text, entry, metadata), (x, y, z), shared, layout, tuple(written), key)
 
     def compiled(self, binary: bytes) -> CompiledKernel:
@@ -109,8 +110,7 @@ class Compilation:
         if lowered.diagnostics is not None:
             table = lowered.diagnostics.dump()
             source = with_changes(source, metadata={**source.metadata, "diagnostics": table})
-        fingerprints = (self.target.driver, self.target.fingerprint, self.compiler.fingerprint)
-        key = hashlib.sha256("\0".join((*fingerprints, source.entry, source.text, table)).encode()).hexdigest()
+        key = key_of(self.target, self.compiler, source, table)
         layout = ArgumentLayout.of(kernel.params)
         written = tuple(name for name, does in lowered.access.items() if "write" in does)
         return Facts(kernel.name, source, kernel.block_dim, shared_bytes(lowered.kernel), layout, written, key)
@@ -162,6 +162,12 @@ class Compilation:
             names = ", ".join(f"{m.name} {m.shape} of {m.elem}" for m in kernel.shared)
             what = f"kernel {kernel.name} ({kernel.pos}): bytes of shared memory per block"
             raise TooManyResources(what, shared, limit, names)
+
+
+def key_of(target: Target, compiler: Compiler, source: Source, table: str = "") -> str:
+    """The digest under which the cache has the code of ``source``; ``table`` is that of its diagnostics."""
+    parts = (target.driver, target.fingerprint, compiler.fingerprint, source.entry, source.text, table)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def shared_bytes(kernel: ir.Kernel) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ruda.errors import ConfigError
 from ruda.ir import text
 from ruda.launch.compilation import Compilation
+from ruda.target import Target
 
 
 def dump(compilation: Compilation, folder: Path) -> bytes:
@@ -20,17 +21,23 @@ def dump(compilation: Compilation, folder: Path) -> bytes:
         ConfigError: nothing can be written there.
     """
     front = text.dump(compilation.front)
-    digest = hashlib.sha256(f"{compilation.target.fingerprint}\n{front}".encode()).hexdigest()
-    name = re.sub(r"[^\w.-]", "_", f"{compilation.front.name}-{compilation.target}-{digest[:12]}")
-    _write(folder / name / "front.ir", front.encode())
-    _write(folder / name / "lowered.ir", text.dump(compilation.lowered.kernel).encode())
-    _write(folder / name / "source.txt", compilation.facts.source.text.encode())
+    place = folder_of(folder, compilation.front.name, compilation.target, front)
+    write(place / "front.ir", front.encode())
+    write(place / "lowered.ir", text.dump(compilation.lowered.kernel).encode())
+    write(place / "source.txt", compilation.facts.source.text.encode())
     binary = compilation.binary(compilation.facts)
-    _write(folder / name / "code.bin", binary)
+    write(place / "code.bin", binary)
     return binary
 
 
-def _write(path: Path, contents: bytes) -> None:
+def folder_of(folder: Path, kernel: str, target: Target, text: str) -> Path:
+    """The folder for a kernel of this name and ``text``, compiled for ``target``."""
+    digest = hashlib.sha256(f"{target.fingerprint}\n{text}".encode()).hexdigest()
+    return folder / re.sub(r"[^\w.-]", "_", f"{kernel}-{target}-{digest[:12]}")
+
+
+def write(path: Path, contents: bytes) -> None:
+    """Write a file and the folders that it is in; raises ``ConfigError`` where that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(contents)

@@ -55,6 +55,9 @@ class Compiled:
     limits: KernelLimits
     key: str
 
+    def __repr__(self) -> str:
+        return f"<{self.name} compiled for {self.target}: {len(self.binary)} bytes of code; .ir, .source and more>"
+
     @classmethod
     def of(cls, compilation: Compilation) -> Compiled:
         """All stages of ``compilation``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, get_args, overload
@@ -14,21 +13,20 @@ from ruda.host import Stream
 from ruda.host.stream import entered
 from ruda.ir import text
 from ruda.launch.arguments import complete, signature
-from ruda.launch.bound import Config, Launch, Options, nothing
-from ruda.launch.codegen import Run, bound_maker
+from ruda.launch.bound import Config, Options, PythonLaunch, nothing
+from ruda.launch.codegen import Run
 from ruda.launch.compilation import Compilation
 from ruda.launch.debug import Debug
 from ruda.launch.grid import as_dims, as_extents
 from ruda.launch.inspection import Compiled, KernelLimits
+from ruda.launch.launchable import Launchable, keep
 from ruda.launch.specialise import Specialisations
 
-#: So many launchers are kept; a program whose grid changes all the time makes new ones.
+#: So many kernels that pickles brought are kept.
 _KEPT = 256
 
-_entered = entered.get
 
-
-class Kernel:
+class Kernel(Launchable):
     """A kernel; made by ``@ruda.kernel``.
 
     ``kernel[grid, block](*args)`` launches it: grid and block are ints or
@@ -55,42 +53,28 @@ class Kernel:
         family: dict[Options, Kernel],
     ) -> None:
         source = specialisations.source
+        super().__init__(source, or_else=f", or {source.name}.forall(n)", memory="is taken from dsl.shared")
         functools.update_wrapper(self, function)
         self._source = source
         self._options = options
         self._family = family  # one kernel for each set of options
         self._specialisations = specialisations
-        self._maker = bound_maker(source.name, source.params)
-        self._bound: dict[Any, Run] = {}
         self._forall: dict[Any, Run] = {}
         family[options] = self
-
-    def __getitem__(self, config: Any) -> Run:
-        """The launcher for ``kernel[grid, block]`` or ``kernel[grid, block, stream]``.
-
-        Raises:
-            LaunchError: not of this form.
-        """
-        if _entered():
-            return self._bind(config)
-        try:
-            return self._bound[config]
-        except (KeyError, TypeError):
-            return self._bind(config)
 
     def forall(self, shape: Any, stream: Stream | None = None) -> Run:
         """The launcher for one thread an element of ``shape``, an int or a tuple; block and grid are chosen.
 
         ``forall((h, w))`` gives w to x: ``x, y = dsl.grid(2)``, then ``a[y, x]``.
         """
-        if stream is None and (streams := _entered()):
+        if stream is None and (streams := entered.get()):
             stream = streams[-1]
         if stream is not None:
             return self._on_stream(stream, ("forall", shape), lambda: Config(extents=as_extents(shape), stream=stream))
         try:
             return self._forall[shape]
         except (KeyError, TypeError):
-            return _keep(self._forall, shape, self._launcher(Config(extents=as_extents(shape))))
+            return keep(self._forall, shape, self._launcher(Config(extents=as_extents(shape))))
 
     def options(
         self, *, bounds: BoundsMode | None = None, fastmath: bool | None = None, subgroup_size: int | None = None
@@ -165,38 +149,10 @@ class Kernel:
 
     # --- inside ---
 
-    def _bind(self, config: Any) -> Run:
-        name = self.__name__
-        if not isinstance(config, tuple) or len(config) < 2:
-            hint = "; a grid is numbers, such as dsl.cdiv(n, block)" if callable(config) else ""
-            raise LaunchError(f"{name}[{config!r}]: write {name}[grid, block], or {name}.forall(n){hint}")
-        if len(config) > 3:
-            raise LaunchError(
-                f"{name}[...] takes grid, block and stream; the size of shared memory is taken from dsl.shared"
-            )
-        around = _entered()
-        stream = config[2] if len(config) == 3 else around[-1] if around else None
-        if not isinstance(stream, Stream | None):
-            raise LaunchError(f"{name}[...]: the third item is a stream of client.stream(), not {stream!r}")
-
-        def parsed() -> Config:
-            return Config(as_dims("grid", config[0]), as_dims("block", config[1]), stream=stream)
-
-        if stream is not None:
-            return self._on_stream(stream, config[:2], parsed)
-        return _keep(self._bound, config, self._launcher(parsed()))
-
-    def _on_stream(self, stream: Stream, key: Any, make: Callable[[], Config]) -> Run:
-        # The stream keeps its launchers; here they would keep the stream.
-        try:
-            return stream.launchers[self, key]
-        except (KeyError, TypeError):
-            return _keep(stream.launchers, (self, key), self._launcher(make()))
-
     def _compilation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
         takes_block = any(p.name == "block" for p in self._source.params)
         block = 256 if takes_block else kwargs.pop("block", 256)
-        launch = Launch(self._source, self._specialisations, self._options, Config(block=as_dims("block", block)))
+        launch = self._launch(Config(block=as_dims("block", block)))
         found: list[Compilation] = []
 
         def look(more: Sequence[Any], unknown: Mapping[str, Any], *values: Any) -> Run:
@@ -208,10 +164,8 @@ class Kernel:
         bound(*args, **kwargs)
         return found[0]
 
-    def _launcher(self, config: Config) -> Run:
-        launch = Launch(self._source, self._specialisations, self._options, config)
-        bound, launch.key = self._maker(launch.runs, launch.miss)
-        return bound
+    def _launch(self, config: Config) -> PythonLaunch:
+        return PythonLaunch(self._source, self._specialisations, self._options, config)
 
 
 @overload
@@ -265,11 +219,3 @@ def _checked(bounds: BoundsMode | None) -> BoundsMode | None:
     if bounds is not None and bounds not in get_args(BoundsMode):
         raise LaunchError(f"bounds is {bounds!r}; legal values: {', '.join(get_args(BoundsMode))}")
     return bounds
-
-
-def _keep(table: dict[Any, Run], key: Any, run: Run) -> Run:
-    if len(table) >= _KEPT:
-        table.clear()
-    with contextlib.suppress(TypeError):  # a list of dimensions is legal, and cannot be a key
-        table[key] = run
-    return run

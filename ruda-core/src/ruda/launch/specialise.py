@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import operator
-import os
 import struct
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -20,6 +18,7 @@ from ruda.host.scalars import FORMATS
 from ruda.launch.compilation import Compilation, Facts, spelled
 from ruda.launch.dump import dump
 from ruda.launch.index import facts_of
+from ruda.launch.once import Once
 from ruda.launch.variant import Variant
 from ruda.passes.diagnostics import Table
 
@@ -56,31 +55,27 @@ class Specialisations:
 
     def __init__(self, source: KernelSource) -> None:
         self.source = source
-        self._programs: dict[tuple[object, ...], tuple[Variant, Program]] = {}
-        self._locks: dict[tuple[object, ...], threading.Lock] = {}
+        self._programs: Once[tuple[Variant, Program]] = Once()
         self._identity: tuple[tuple[object, ...], str] | None = None
 
-    def identity(self) -> tuple[tuple[object, ...], str]:
-        """The present captured values, and the digest that stands for the source with them."""
+    def identity(self) -> str:
+        """The digest that stands for the source with the present captured values."""
         captured = self.source.captures()
         known = self._identity
         if known is None or len(known[0]) != len(captured) or not all(map(operator.is_, known[0], captured)):
             known = self._identity = captured, self.source.identity()
-        return known
+        return known[1]
 
     def get(self, client: ComputeClient, variant: Variant) -> Program:
         """The program of ``variant``; threads that need the same one wait for the one that makes it."""
-        key = (client, *variant.key)
-        found = self._programs.get(key)
-        if found is None:
-            # By process too: a lock that another thread held during a fork is never released in the child.
-            with self._locks.setdefault((os.getpid(), *key), threading.Lock()):
-                found = self._programs.get(key)
-                if found is None:
-                    found = self._programs[key] = variant, _loaded(self.source, client, variant)
-                    same = [variant for (owner, *_), (variant, _) in list(self._programs.items()) if owner is client]
-                    self._warn_of_many(client, same)
-        return found[1]
+
+        def make() -> tuple[Variant, Program]:
+            program = _loaded(self.source, client, variant)
+            same = [variant for (owner, *_), (variant, _) in list(self._programs.made.items()) if owner is client]
+            self._warn_of_many(client, [*same, variant])
+            return variant, program
+
+        return self._programs.get((client, *variant.key), make)[1]
 
     def _warn_of_many(self, client: ComputeClient, variants: Sequence[Variant]) -> None:
         own = str(self.source.function.__module__).startswith("ruda.")  # ruda's kernels are for every dtype and layout
@@ -104,15 +99,16 @@ class Specialisations:
 
 
 def _packer(layout: ArgumentLayout) -> Callable[..., bytes]:
-    """A function that packs a launch: an array's bytes as they are, a scalar in the low bytes of its slot."""
-    parts = []
+    """A function that packs a launch: of an array's bytes as many as have a slot, a scalar in the low bytes of its."""
+    parts, end = [], 0
     # The scalars of one vector or struct are named after it: ``p.x``, ``p.y``.
     for _, group in groupby(layout.slots, key=lambda slot: slot.param.partition(".")[0]):
         slots = list(group)
         first = slots[0]
         scalar = first.kind == "scalar" and "." not in first.param
-        parts.append(f"{FORMATS[first.type]}{SLOT - first.type.size}x" if scalar else f"{SLOT * len(slots)}s")
-    return struct.Struct("<" + "".join(parts)).pack
+        parts.append(f"{first.position - end}x" + (FORMATS[first.type] if scalar else f"{SLOT * len(slots)}s"))
+        end = first.position + (first.type.size if scalar else SLOT * len(slots))
+    return struct.Struct(f"<{''.join(parts)}{layout.size - end}x").pack
 
 
 def _loaded(source: KernelSource, client: ComputeClient, variant: Variant) -> Program:

@@ -15,10 +15,9 @@ from ruda.types import ScalarType
 class Variant:
     """What makes two compilations of one kernel for one device different.
 
-    ``captured`` are the values that went into ``identity``, which stands for them and for the source.
+    ``identity`` stands for the source and the captured values.
     """
 
-    captured: tuple[object, ...]
     identity: str
     specs: tuple[Spec, ...]
     block: Dim3

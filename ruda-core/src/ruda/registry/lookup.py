@@ -10,15 +10,23 @@ from types import ModuleType
 from typing import Any
 
 from ruda.config import settings
-from ruda.contract import Device, Probe
+from ruda.contract import Compiler, Device, Probe
 from ruda.contract.abstract import lacking
-from ruda.errors import DriverNotFound, InteropError
+from ruda.errors import DriverNotFound, ForkError, InteropError
 from ruda.host import Array, ComputeClient, default_client
 from ruda.registry.discovery import KNOWN, DriverReport, PluginFailure, announce, discover, repair, told
 from ruda.runtime import Runtime
 
 #: A software adapter ranks below the compiled CPU driver (10) and above the reference (0).
 _SOFTWARE_PRIORITY = 5
+
+#: What other projects call a driver.
+_MEANT = {
+    **dict.fromkeys(("gpu", "nvidia", "ptx"), "cuda"),
+    **dict.fromkeys(("amd", "amdgpu", "rocm"), "hip"),
+    **dict.fromkeys(("metal", "mps", "vulkan", "webgpu"), "wgpu"),
+    **dict.fromkeys(("x86", "x64", "arm64", "host", "llvm"), "cpu"),
+}
 
 #: The driver for each of DLPack's device types.
 _SHARING = {1: "cpu", 2: "cuda", 10: "hip"}
@@ -100,6 +108,7 @@ def client(spec: str | Device | None = None) -> ComputeClient:
     Raises:
         DriverNotFound: the driver is not installed, failed to load, or has no device; the message says which.
         DeviceNotFound: the driver has no device of that index; the message gives those it has.
+        ForkError: this process is a fork of one that used the driver, which does not work after a fork.
     """
     if Runtime.substitute is not None:
         return Runtime.substitute
@@ -117,10 +126,22 @@ def client(spec: str | Device | None = None) -> ComputeClient:
     else:
         raise TypeError(f"a device is a string such as 'cuda:0' or a Device, not {type(spec).__name__}")
     state = probe(name)
+    _require_unforked(name, state)
     if not state.available:
         raise DriverNotFound(f"driver {name} has no device: {state.reason}")
     driver = runtime(name)
     return driver.client(driver.device_type(index))
+
+
+def compiler(spec: str) -> Compiler:
+    """A compiler for a target that need not be here, ``"cuda:sm_90"``, or for a driver's first device, ``"cpu"``.
+
+    Raises:
+        DriverNotFound: as :func:`runtime`.
+        DeviceNotFound: the driver has no such target; the message gives those it has.
+    """
+    driver = runtime(spec.partition(":")[0])
+    return driver.compiler(driver.target(spec if ":" in spec else driver.device_type()))
 
 
 def from_dlpack(x: Any) -> Array:
@@ -144,6 +165,11 @@ def from_dlpack(x: Any) -> Array:
     return chosen.from_dlpack(x)
 
 
+def _require_unforked(name: str, state: Probe) -> None:
+    if state.forked:
+        raise ForkError(f"driver {name}: {state.reason}")
+
+
 def _found() -> dict[tuple[str, str], DriverReport]:
     global _reports
     if _reports is None:
@@ -164,8 +190,9 @@ def _usable(name: str) -> DriverReport:
     if name in KNOWN:
         raise DriverNotFound(f"driver {name} is not installed: pip install {KNOWN[name]}")
     names = sorted({report.name for report in drivers()} | set(KNOWN))
-    close = difflib.get_close_matches(name, names, n=1)
-    advice = f"did you mean {close[0]}?" if close else f"known drivers are {', '.join(names)}"
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    meant = _MEANT.get(name.lower()) or (close[0] if close else None)
+    advice = f"did you mean {meant}?" if meant else f"known drivers are {', '.join(names)}"
     raise DriverNotFound(f"driver {name!r} is not installed and not known; {advice}")
 
 
@@ -203,6 +230,7 @@ def _choose() -> type[Runtime]:
             state = probe(info.name)
         except DriverNotFound:
             continue  # its report says why from now on
+        _require_unforked(info.name, state)  # the parent had it, and nothing stands in for it
         if not state.available:
             absent.append(f"{info.name}: {state.reason}")
             continue

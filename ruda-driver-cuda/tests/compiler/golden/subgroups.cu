@@ -21,7 +21,7 @@ template <class T> FN T lane_value(u32 mask, T x, u32 lane) {
 }
 FN bool stays(u32& mask, bool more) { mask = __ballot_sync(mask, more); return more; }
 FN i32 scan_add_i32(u32 mask, i32 x, u32 lane) {
-  if (mask == 0xffffffffu) {
+  if ((mask & (mask + 1u)) == 0u) {
     for (u32 d = 1u; d < 32u; d <<= 1) {
       const i32 below = __shfl_up_sync(mask, x, d);
       if (lane >= d) x = i32(u32(below) + u32(x));
