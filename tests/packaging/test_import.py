@@ -7,14 +7,14 @@ import sys
 
 CLOCK = """
 import sys, time
-start = time.perf_counter()
+start = time.process_time()
 import {module}
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
 
 def seconds(module: str) -> float:
-    """Time of one import in a new process."""
+    """The processor's time for one import in a new process, which other work on the machine hardly changes."""
     done = subprocess.run(
         [sys.executable, "-c", CLOCK.format(module=module)], capture_output=True, text=True, check=True
     )
@@ -22,7 +22,7 @@ def seconds(module: str) -> float:
 
 
 def test_import_time() -> None:
-    """Within 0.15 s of NumPy alone; the best of several alternating runs, since other work only ever adds time."""
+    """Within 0.15 s of NumPy alone; the best of several alternating runs."""
     runs = [(seconds("numpy"), seconds("ruda")) for _ in range(7)]
     assert min(ours for _, ours in runs) - min(numpy for numpy, _ in runs) < 0.15
 

@@ -39,9 +39,12 @@ class Maybe:
     of: object
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScalarType(OrNone):
-    """One scalar type: ``name`` in ruda's spelling, ``kind``, size in ``bits``, and its NumPy dtype."""
+    """One scalar type: ``name`` in ruda's spelling, ``kind``, size in ``bits``, and its NumPy dtype.
+
+    There is one object of each, which stands in the key of every array: it is equal to nothing else.
+    """
 
     name: str
     kind: Kind
@@ -255,6 +258,8 @@ def as_type(spec: Any) -> ScalarType:
     Args:
         spec: a ScalarType, its name, a NumPy name, a NumPy dtype or scalar
             class (any byte order), or ``bool``, ``int`` (i32), ``float`` (f32).
+            Of a string ruda's names come first, whose numbers count bits:
+            ``"i8"`` has 8 bits, ``"<i8"`` (NumPy's, in bytes) has 64.
 
     Raises:
         DtypeError: ruda has no such type; the message says what to use.
@@ -263,6 +268,8 @@ def as_type(spec: Any) -> ScalarType:
         return spec
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
+    if isinstance(spec, str) and spec == "f8":  # where "i8" and "u8" have 8 bits, nobody can know
+        raise DtypeError("'f8' is NumPy's float64, and ruda's names count bits; write 'f64', or 'f8e4m3' or 'f8e5m2'")
     if isinstance(spec, type) and spec in _BUILTINS:
         return _BUILTINS[spec]
     try:

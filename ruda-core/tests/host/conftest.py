@@ -2,9 +2,10 @@
 
 import random
 
+import numpy as np
 import pytest
 
-from ruda.contract import RuntimeOptions
+from ruda.contract import PinnedMemory, RuntimeOptions
 from ruda.host import ComputeClient
 from ruda.reference.device import ReferenceDevice, ReferenceOptions
 from ruda.reference.runtime import TARGET, ReferenceRuntime
@@ -23,7 +24,7 @@ def make_client(make_client):
     return make
 
 
-class LateServer(ReferenceServer):
+class LateServer(ReferenceServer, PinnedMemory):
     """Does nothing before it must, and then streams in a random order: only events order them.
 
     A missing wait shows as a wrong result, by some seed, and never as a matter of luck: the seed decides all.
@@ -34,6 +35,7 @@ class LateServer(ReferenceServer):
         self._random = random.Random(seed)
         self._queues = {0: []}
         self._recorded, self._passed = {}, {}
+        self._pages = []
 
     def _late(self, stream, call, *arguments):
         self._of_stream(stream)
@@ -41,6 +43,27 @@ class LateServer(ReferenceServer):
 
     def write(self, dst, offset, data, stream):
         self._late(stream, super().write, dst, offset, memoryview(bytes(data)), stream)
+
+    def pin(self, memory):
+        self._pages.append(memory)
+
+    def unpin(self, memory):
+        memory[:] = b"\x55" * len(memory)  # a copy that is still to come shows
+
+    def write_pinned(self, dst, offset, data, stream):
+        self._late(stream, super().write, dst, offset, self._page(data), stream)
+
+    def read_pinned(self, src, offset, out, stream):
+        self._late(stream, super().read, src, offset, self._page(out), stream)
+
+    def _page(self, part):
+        """The same bytes, without what keeps the memory: as a device has their address alone."""
+        start = np.frombuffer(part, "u1").ctypes.data
+        for page in self._pages:
+            offset = start - np.frombuffer(page, "u1").ctypes.data
+            if 0 <= offset < len(page):
+                return page[offset : offset + len(part)]
+        raise AssertionError("not pinned")
 
     def copy(self, dst, dst_offset, src, src_offset, nbytes, stream):
         self._late(stream, super().copy, dst, dst_offset, src, src_offset, nbytes, stream)
@@ -88,6 +111,10 @@ class LateServer(ReferenceServer):
         self._until(lambda: self.query_event(event))
 
     def unload(self, program):
+        self.finish()
+
+    def finish(self):
+        """Do all that is left."""
         self._until(lambda: not any(self._queues.values()))
 
     def create_stream(self):
@@ -96,9 +123,7 @@ class LateServer(ReferenceServer):
         return stream
 
     def destroy_stream(self, stream):
-        self.synchronize(stream)
-        super().destroy_stream(stream)
-        del self._queues[stream]
+        self._late(stream, super().destroy_stream, stream)  # its work goes on
 
     def _is_past(self, point):
         return point is None or self._passed.get(point[0], 0) >= point[1]

@@ -1,6 +1,7 @@
 """Who waits for whom where streams share arrays: the calls, and the results on a device as late as it may be."""
 
 import random
+from collections import deque
 
 import numpy as np
 import pytest
@@ -9,8 +10,12 @@ import ruda
 from ruda import dsl
 from ruda.errors import ArrayError, OutOfBoundsError, ServerUnhealthy
 from ruda.host import ComputeClient, ownership
+from ruda.host.memory import Memory
+from ruda.host.pinned import Pinned
+from ruda.host.stream import Event
 
 N = 5
+of_host = Pinned.memory
 
 
 @ruda.kernel
@@ -151,12 +156,15 @@ def program(client, rng, steps):
     """A random program on arrays, views and streams; fails at the first read that differs from the program in order."""
     streams = [client.stream0, *(client.stream() for _ in range(3))]
     made = [(client.array(np.arange(40, dtype="i4") + k), np.arange(40, dtype="i4") + k) for k in range(4)]
+    pinned = [(client.pinned(40, "i4"), np.zeros(40, "i4")) for _ in range(2)]
+    for memory, _ in pinned:
+        memory[:] = 0
     for step in range(steps):
         stream, (at, of) = rng.choice(streams), rng.sample(range(4), 2)
         (a, host), (b, other) = made[at], made[of]
         cut = rng.choice([slice(None), slice(0, 40, 3), slice(7, 21), slice(None, None, -1)])
         with stream:
-            match rng.randrange(9):
+            match rng.randrange(12):
                 case 0 | 1 | 2:
                     mix.forall(len(host[cut]))(a[cut], b[cut])
                     host[cut] = host[cut] * 5 + other[cut]
@@ -179,8 +187,30 @@ def program(client, rng, steps):
                     if rng.random() < 0.3:
                         streams[rng.randrange(1, 4)] = client.stream()
                         client.memory_cleanup()
+                case 9:
+                    memory, seen = rng.choice(pinned)
+                    a.numpy(out=memory)
+                    seen[:] = host
+                case 10:
+                    memory, seen = rng.choice(pinned)
+                    a[7:21].copy_(memory[3:17])
+                    host[7:21] = seen[3:17]
+                case 11:  # it goes with its copies still to come
+                    place = rng.randrange(2)
+                    memory = pinned[place] = None
+                    pinned[place] = client.pinned(40, "i4"), np.full(40, step, "i4")
+                    pinned[place][0][:] = step
+    client.sync()
+    for memory, seen in pinned:
+        np.testing.assert_array_equal(memory, seen)
     for array, host in made:
         np.testing.assert_array_equal(array.numpy(), host)
+
+
+def alone(self, host):
+    """``Pinned.memory``, whose copies do not know of each other."""
+    found = of_host(self, host)
+    return found and Memory(found._block, self._client.stream0, lambda *_: None, deque())
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -188,13 +218,17 @@ def test_random_programs_on_a_late_device(make_late, seed):
     program(make_late(seed), random.Random(seed), 60)
 
 
-@pytest.mark.parametrize("missing", ["ends", "events", "reclaimed"])
+@pytest.mark.parametrize("missing", ["ends", "events", "reclaimed", "turns", "unlocked"])
 def test_the_late_device_shows_a_missing_wait(make_late, monkeypatch, missing):
     """Without one kind of wait some seed fails: the test above can fail."""
     if missing == "ends":
         monkeypatch.setattr(ownership, "order", lambda *_: None)
     if missing == "reclaimed":
         monkeypatch.setattr(ComputeClient, "living", lambda self, ids: ids[:1])
+    if missing == "turns":
+        monkeypatch.setattr(Pinned, "memory", alone)
+    if missing == "unlocked":
+        monkeypatch.setattr(Event, "query", lambda self: True)
     failed = 0
     for seed in range(60):
         client = make_late(seed)

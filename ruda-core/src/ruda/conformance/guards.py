@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from ruda.contract import Allocation
 from ruda.host import ownership
 from ruda.host.client import ComputeClient
-from ruda.host.pool import IDLE, Block
+from ruda.host.pool import Block
 
 #: What the zones hold.
 _PATTERN = b"\x5b"
@@ -41,11 +41,9 @@ class Guards:
         block = self._alloc(nbytes + 2 * self.zone, streams, exact=exact)
         if block is None:
             return None
-        with self._pool.lock:
-            block.requested = nbytes
-            self._pool._in_use -= 2 * self.zone
+        block.requested = nbytes
         block.offset += self.zone
-        stream = streams[1] if block.stream == IDLE else block.stream
+        stream = block.stream
         with nullcontext() if stream == 0 else self._locked(stream):
             for at in self._places(block):
                 self._server.fill(block.allocation, at, _PATTERN, self.zone, stream)

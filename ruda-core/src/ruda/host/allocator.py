@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from ruda.contract import ExternalStreams
 from ruda.errors import OutOfMemoryError
 from ruda.host import ownership
 from ruda.host.memory import Ids, Memory
-from ruda.host.pool import IDLE, Block, Pool
+from ruda.host.pool import Block, Pool
 from ruda.host.stream import Stream, current_stream
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
+
+#: Whose free blocks a program without streams of its own may take, in this order.
+_ALONE: tuple[int, ...] = (0,)
 
 
 class Allocator:
@@ -28,13 +32,16 @@ class Allocator:
         Raises:
             OutOfMemoryError: also after the pool gave back what it could.
         """
-        self._client.drain()
-        memory = self._taken(nbytes, exact=False)
-        if memory is None:
-            gc.collect()  # arrays in reference cycles, for instance in a traceback
+        if self._client.deferred:
             self._client.drain()
-            self.reclaim(self._client.stream0)
-            memory = self._taken(nbytes, exact=False) or self._taken(nbytes, exact=True)
+        return self._taken(nbytes) or self._pressed(nbytes)
+
+    def _pressed(self, nbytes: int) -> Memory:
+        """Memory from a device that is full, or seems so."""
+        gc.collect()  # arrays in reference cycles, for instance in a traceback
+        self._client.drain()
+        self.reclaim(self._client.stream0)
+        memory = self._taken(nbytes) or self._taken(nbytes, exact=True)
         if memory is None:
             usage = self._pool.usage()
             raise OutOfMemoryError(
@@ -58,20 +65,35 @@ class Allocator:
             self._pool.adopt({each.id for each in streams}, stream.id)
             self._pool.trim()
 
-    def _taken(self, nbytes: int, *, exact: bool) -> Memory | None:
+    def _taken(self, nbytes: int, *, exact: bool = False) -> Memory | None:
         # Any stream's free block will do: it stays that stream's until another uses it, and waits then.
-        streams = {stream.id: stream for stream in self._client.present_streams()}
-        present = current_stream(self._client) or self._client.stream0
-        with self._client.stream0.lock:
-            block = self._pool.alloc(nbytes, (IDLE, present.id, *streams), exact=exact)
+        client = self._client
+        owner, order, streams = client.stream0, _ALONE, client.present_streams()
+        if len(streams) > 1:
+            owner = current_stream(client) or owner
+            order = (owner.id, *[stream.id for stream in streams])
+        with client.stream0.lock:
+            block = self._pool.alloc(nbytes, order, exact=exact)
         if block is None:
             return None
-        return Memory(block, streams.get(block.stream, present), self._release, self._client.deferred)
+        if block.stream != owner.id:
+            owner = next((stream for stream in streams if stream.id == block.stream), owner)
+        return Memory(block, owner, self._release, client.deferred)
 
     def _release(self, block: Block, ids: Ids) -> None:
-        ids = self._client.living(ids)
+        if ids == (0,):  # stream 0 lives as long as the client
+            self._pool.release(block, 0)
+            return
+        streams = self._client.streams
+        living, lent = self._client.living(ids), streams.lent.keys() & set(ids)
+        if any(streams.lent[id] is None for id in lent):  # it may have gone, and cannot be asked
+            cast(ExternalStreams, self._client.sharing_streams).synchronize_device()
+            living = ()
+        if lent or living != ids:
+            # Stream 0 has waited for those that went, and does now for lent ones, which may go at any time.
+            ids = (0, *[id for id in living if id])
         if len(ids) > 1:
             with ownership.locked(stream for stream in self._client.present_streams() if stream.id in ids):
                 for id in ids[1:]:
                     ownership.order(self._client.server, id, ids[0])
-        self._pool.release(block, ids[0] if ids else IDLE)
+        self._pool.release(block, ids[0])

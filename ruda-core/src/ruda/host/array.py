@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +25,10 @@ from ruda.types import (
     as_type,
     cell_dtype,
     same_fields,
-    smallest_scalar,
 )
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
-
-#: Spans and extents above this need a 64-bit index type in kernels.
-INDEX_MAX = 2**31 - 1
 
 _HINTS = {
     "copy_to_host": "numpy()",
@@ -107,34 +102,21 @@ class Array(Protocols):
         strides: Shape,
         offset: int = 0,
     ) -> None:
-        size = elem.size
         self.client = client
         self.memory = memory
         self.elem = elem
         self.shape = shape
         self.strides = strides
         self._offset = offset  # bytes from the start of the memory to element 0
-        contiguous = views.is_contiguous(shape, strides, size)
-        self.layout: Literal["c", "strided"] = "c" if contiguous else "strided"
-
-        first, end = views.extent_of(shape, strides, size)
-        span = max(-first, end - size) // smallest_scalar(elem)
-        self.wide = max(span, *shape, 0) > INDEX_MAX
-
-        # Where element 0 is: in the device's address space, or in the buffer range that is bound.
-        start = self.start
-        position = memory.allocation.address + start
-        self.alignment = min(16, position & -position or 16)
+        facts = client.facts(elem, shape, strides, memory.address + offset, memory.read_only)
+        self.layout, self.alignment, self.wide, self.sig, self.packed, first, end = facts
         self.binding: Binding | None = None
-        if client.target.arguments == "bindings":
-            alignment = client.target.alignment
+        if client.binds:
+            # The position is in the buffer range that is bound, and not in the device's address space.
+            start, alignment = self.start, client.target.alignment
             base = (start + first) // alignment * alignment
             self.binding = Binding(memory.allocation, base, max(-(-(start + end - base) // 4) * 4, 16))
-            position = (start - base) // size
-        steps = [stride // size for stride in strides]
-        self.packed = struct.pack(f"<Q{2 * len(shape)}q", position, *shape, *steps)
-        facts = (elem, len(shape), self.layout, self.alignment, self.wide, memory.read_only)
-        self.sig = client.signature(*facts)
+            self.packed = ((start - base) // elem.size).to_bytes(8, "little") + self.packed[8:]
 
     # --- facts ---
 
@@ -172,12 +154,21 @@ class Array(Protocols):
 
     # --- to and from the host ---
 
-    def numpy(self) -> npt.NDArray[Any]:
+    def numpy(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """A copy on the host, in C order, after all earlier work on this array.
+
+        Args:
+            out: where the copy goes, a NumPy array of the same shape and dtype (of vectors, their lanes are the last
+                axis), which is given back. To a contiguous one of ``client.pinned`` it is only enqueued: call
+                :meth:`wait` before you look at it.
 
         Raises:
             ServerUnhealthy: the faults that the work had.
+            ArrayError: ``out`` has another shape or dtype, or is read-only.
         """
+        if out is not None:
+            self._fetch(out)
+            return out
         if not self.size:
             return np.empty(self.shape, self.dtype)  # of vectors, their lanes are the last axis
         host = transfer.fetched(self)
@@ -359,6 +350,17 @@ class Array(Protocols):
         wanted = self.shape if wanted is None else wanted
         if shape != wanted:
             raise ArrayError(f"copy_ from shape {shape} to {wanted}; the shapes must be equal")
+
+    def _fetch(self, out: npt.NDArray[Any]) -> None:
+        shape = (*self.shape, self.elem.lanes) if isinstance(self.elem, VecType) else self.shape
+        if out.shape != shape or out.dtype != self.dtype.base:
+            raise ArrayError(f"out is of shape {out.shape} and {out.dtype}; wanted are {shape} and {self.dtype.base}")
+        if not out.flags.writeable:
+            raise ArrayError("out is read-only")
+        if self.size and out.flags.c_contiguous:
+            transfer.fetch(self, out.view(self._cell).reshape(self.shape))
+        elif self.size:
+            out[...] = self.numpy()
 
     def _require_writable(self) -> None:
         if self.memory.read_only:

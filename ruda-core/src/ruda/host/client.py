@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import itertools
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
-from weakref import WeakValueDictionary
 
-import numpy as np
+import numpy.typing as npt
 
 from ruda.contract import (
     CompiledKernel,
@@ -22,24 +18,27 @@ from ruda.contract import (
     Device,
     ExternalMemory,
     ExternalStreams,
+    PinnedMemory,
     RuntimeOptions,
     Server,
 )
-from ruda.errors import ArrayError, InteropError, RudaError, TooManyResources
+from ruda.errors import RudaError
 from ruda.host import dlpack, ownership, process, profiling
 from ruda.host.allocator import Allocator
 from ruda.host.array import Array
 from ruda.host.diagnostics import Ring
 from ruda.host.memory import Deferred, Ids, Memory
-from ruda.host.pool import IDLE, MemoryUsage, Pool
+from ruda.host.pinned import Pinned
+from ruda.host.pool import MemoryUsage, Pool
 from ruda.host.profiling import Profile
 from ruda.host.stream import Event, Stream, raise_faults
-from ruda.host.views import as_shape, c_strides
+from ruda.host.streams import Streams
+from ruda.host.transfer import taken
+from ruda.host.views import as_shape, facts_of, in_c_order
 from ruda.target import Target
-from ruda.types import ScalarType, StructType, VecType, as_element
+from ruda.types import ScalarType, as_element
 
 _defaults: ContextVar[tuple[ComputeClient, ...]] = ContextVar("ruda_default_client", default=())
-_signatures = itertools.count()
 
 #: Methods of other frameworks, and what they are called here.
 _HINTS = {
@@ -48,6 +47,7 @@ _HINTS = {
     "device_array": "empty(shape, dtype)",
     "synchronize": "sync()",
     "ones": "full(shape, 1, dtype)",
+    "arange": "array(np.arange(n))",
 }
 
 
@@ -72,7 +72,11 @@ class ComputeClient:
         deferred: calls that finalizers asked for.
         sharing: the server's way to share memory with other libraries, or None.
         sharing_streams: its way to share streams, or None.
-        lent_streams: ids of the streams that are other libraries'.
+        pinning: its way to copy from and to page-locked host memory, or None.
+        pinned_memory: the page-locked host memory that it knows.
+        facts: gives what arrays are to kernels; see :func:`ruda.host.views.facts_of`.
+        binds: whether the target binds buffers.
+        streams: all of its streams.
         names: the kernels that are loaded, by ``id`` of what the server gave for them.
         profiling: held while something is profiled.
     """
@@ -90,17 +94,16 @@ class ComputeClient:
         self.profiling = threading.RLock()
         self.sharing: ExternalMemory | None = server if isinstance(server, ExternalMemory) else None
         self.sharing_streams: ExternalStreams | None = server if isinstance(server, ExternalStreams) else None
-        self.lent_streams: set[int] = set()
-        self._foreign: WeakValueDictionary[int, Stream] = WeakValueDictionary()
+        self.pinning: PinnedMemory | None = server if isinstance(server, PinnedMemory) else None
+        self.pinned_memory = Pinned(self)
         self._pool = Pool(server, target.alignment, options.memory_config)
         self._allocator = Allocator(self, self._pool)
-        self._streams: WeakValueDictionary[int, Stream] = WeakValueDictionary()
         self.rings: dict[int, Ring] = {}
-        self._live: set[int] = set()  # streams that the server has, their finalizers not yet served
-        self._lock = threading.Lock()  # of the two above
         self._draining = threading.RLock()
-        self._signatures: dict[tuple[Any, ...], int] = {}
-        self.stream0 = self._adopted_stream(0)
+        self.facts = facts_of()
+        self.binds = target.arguments == "bindings"
+        self.streams = Streams(self)
+        self.stream0 = self.streams.adopt(0)
         process.watch(self)
 
     # --- arrays ---
@@ -115,28 +118,16 @@ class ComputeClient:
         Raises:
             DtypeError: a dtype that ruda does not have.
         """
-        if isinstance(x, Array):
-            x = x.numpy()
-        wanted = None if dtype is None else as_element(dtype)
-        # A list goes straight to the wanted dtype, so that NumPy refuses what does not fit.
-        listed = wanted is not None and not hasattr(x, "dtype")
-        host = np.array(x, wanted.dtype.base) if wanted is not None and listed else np.asarray(x)
-        elem = as_element(host.dtype)
-        elem = elem if wanted is None else wanted
-        shape = host.shape
-        if isinstance(elem, VecType):
-            if host.shape[-1:] != (elem.lanes,):
-                raise ArrayError(f"an array of {elem} is made of shape (..., {elem.lanes}), not {host.shape}")
-            shape = host.shape[:-1]
+        host, elem, shape = taken(x.numpy() if isinstance(x, Array) else x, dtype)
         made = self.empty(shape, elem)
-        made.copy_(host if isinstance(elem, StructType) else host.astype(elem.dtype.base, order="C", copy=False))
+        made.copy_(host)
         return made
 
     def empty(self, shape: int | Iterable[int], dtype: Any) -> Array:
         """An array of undefined contents."""
-        elem = as_element(dtype)
         lengths = as_shape(shape)
-        return Array(self, self.allocate(math.prod(lengths) * elem.size), elem, lengths, c_strides(lengths, elem.size))
+        elem, strides, nbytes = in_c_order(lengths, dtype if dtype.__hash__ else as_element(dtype))
+        return Array(self, self._allocator.allocate(nbytes), elem, lengths, strides)
 
     def zeros(self, shape: int | Iterable[int], dtype: Any) -> Array:
         """An array of zeros."""
@@ -156,6 +147,19 @@ class ComputeClient:
     def zeros_like(self, other: Any) -> Array:
         """An array of zeros, with the shape and dtype of ``other`` (of any kind)."""
         return self.zeros(other.shape, other.elem if isinstance(other, Array) else other.dtype)
+
+    def pinned(self, shape: int | Iterable[int], dtype: Any) -> npt.NDArray[Any]:
+        """A NumPy array of undefined contents in page-locked host memory, for copies while the host goes on.
+
+        ``client.array(x)`` and ``a.copy_(x)`` of it, or of a contiguous part, and ``a.numpy(out=x)`` enqueue the copy
+        and return. So leave ``x`` alone until that is made: ``a.wait()``, or a wait for the stream or an event
+        behind it. Copies on several streams that use it take turns, and it may be dropped at any time. Where the device
+        has no such memory it is an ordinary array, and copies are made when they return.
+
+        Raises:
+            MemoryError: the system locks no more memory.
+        """
+        return self.pinned_memory.array(as_shape(shape), as_element(dtype))
 
     def from_dlpack(self, x: Any) -> Array:
         """A view of ``x``, memory of another library, without a copy; ``x`` lives as long as the view.
@@ -194,14 +198,7 @@ class ComputeClient:
         Raises:
             TooManyResources: more than ``options.max_streams``.
         """
-        self.drain()
-        if len(self._live) >= self.options.max_streams:
-            gc.collect()  # streams in reference cycles
-            self.drain()
-        if len(self._live) >= self.options.max_streams:
-            limit = self.options.max_streams
-            raise TooManyResources("streams", limit + 1, limit, "let go of streams, or raise options.max_streams")
-        return self._adopted_stream(self.server.create_stream())
+        return self.streams.new()
 
     def stream_numbered(self, id: int) -> Stream:
         """The stream of that ``id``, as long as something names it.
@@ -209,30 +206,21 @@ class ComputeClient:
         Raises:
             RudaError: there is none.
         """
-        with self._lock:
-            found = self._streams.get(id)
-        if found is None:
-            raise RudaError(f"{self.device} has no stream {id}; it is gone, or another device's")
-        return found
+        return self.streams.numbered(id)
 
-    def external_stream(self, handle: int) -> Stream:
+    def external_stream(self, stream: Any) -> Stream:
         """Another library's stream, to launch and copy on; its work and ours are in one order.
 
         Args:
-            handle: what that library calls it, for instance ``torch.cuda.current_stream().cuda_stream``. The stream
-                must be there as long as an array whose last use was on it.
+            stream: an object with ``__cuda_stream__``, as CuPy's and cuda.core's streams are, which is held as long as
+                it is needed; or what the library calls it, for instance
+                ``torch.cuda.current_stream().cuda_stream``. That stream must be there as long as an array whose last
+                use was on it.
 
         Raises:
-            InteropError: the device has no streams of other libraries.
+            InteropError: the device has no streams of other libraries, or it is none.
         """
-        if self.sharing_streams is None:
-            raise InteropError(f"{self.device} has no streams of other libraries")
-        found = self._foreign.get(handle)
-        if found is None:
-            found = self._adopted_stream(self.sharing_streams.adopt_stream(handle))
-            self.lent_streams.add(found.id)
-            found = self._foreign.setdefault(handle, found)
-        return found
+        return self.streams.external(stream)
 
     def event(self, timing: bool = True) -> Event:
         """A new event, not recorded yet."""
@@ -299,6 +287,7 @@ class ComputeClient:
     def memory_cleanup(self) -> None:
         """Give memory without a live array back to the device."""
         self.drain()
+        self.pinned_memory.unlock()
         self._allocator.reclaim(self.stream0)
 
     def allocate(self, nbytes: int) -> Memory:
@@ -320,11 +309,6 @@ class ComputeClient:
         program = self.server.load(compiled)
         self.names[id(program)] = compiled.name
         return program
-
-    def signature(self, *facts: object) -> int:
-        """A small int for what a kernel is specialised on; no other client has the same."""
-        found = self._signatures.get(facts)
-        return self._signatures.setdefault(facts, next(_signatures)) if found is None else found
 
     # --- the end ---
 
@@ -350,7 +334,7 @@ class ComputeClient:
             locks.enter_context(self._draining)
             for stream in self.present_streams():
                 locks.enter_context(stream.lock)
-            locks.enter_context(self._lock)
+            locks.enter_context(self.streams.lock)
             locks.enter_context(self._pool.lock)
             yield
 
@@ -365,15 +349,14 @@ class ComputeClient:
     def replace_server(self, server: Server) -> None:
         """Let all work go to ``server`` from now on; every lock is held."""
         self.server = self._pool.server = server
-        for stream in list(self._streams.values()):
+        if self.pinning is not None:
+            self.pinning = cast(PinnedMemory, server)
+        for stream in self.streams.named():
             stream.server = server
 
     def present_streams(self) -> list[Stream]:
         """The streams that something names, in the order of their ids."""
-        with self._lock:
-            if len(self._live) == 1:  # the usual case; a weak dictionary is slow
-                return [self.stream0]
-            return sorted(self._streams.values(), key=lambda s: s.id)
+        return self.streams.present()
 
     def drain(self) -> None:
         """Make the calls that finalizers asked for, one at a time; no other lock is held."""
@@ -384,16 +367,17 @@ class ComputeClient:
 
     def living(self, ids: Ids) -> Ids:
         """Those of the streams that the server still has; the work of the others has finished."""
-        with self._lock:
-            return tuple(id for id in ids if id in self._live)
+        return self.streams.living(ids)
 
     def retire_stream(self, id: int) -> None:
-        """Forget a stream that nothing names any more."""
+        """Forget a stream that nothing names any more; its work goes on, and stream 0 waits for that."""
+        if id not in self.streams.lent:  # the allocator has seen to those
+            with self.stream0.lock:
+                ownership.order(self.server, id, 0)
         self.server.destroy_stream(id)
-        with self._lock:
-            self._live.discard(id)
-            self.lent_streams.discard(id)
-            self._pool.adopt({id}, IDLE)
+        with self.streams.lock:
+            self.streams.forget(id)
+            self._pool.adopt({id}, 0)
 
     def retire_event(self, id: int) -> None:
         """Forget an event that nothing names any more."""
@@ -419,12 +403,3 @@ class ComputeClient:
         def __getattr__(self, name: str) -> NoReturn:
             hint = f"; write client.{_HINTS[name]}" if name in _HINTS else ""
             raise AttributeError(f"a client has no {name!r}{hint}", name=name, obj=self)
-
-    # --- inside ---
-
-    def _adopted_stream(self, id: int) -> Stream:
-        stream = Stream(self, id)
-        with self._lock:
-            self._streams[id] = stream
-            self._live.add(id)
-        return stream

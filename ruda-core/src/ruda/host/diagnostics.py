@@ -118,7 +118,8 @@ class _Record:
         lengths = [next(extents) if n is None else n for n in self.site.lengths]
         axis = next(i for i in range(count) if not 0 <= indices[i] < lengths[i])
         what = f"index {indices[axis]} of [{', '.join(map(str, indices))}]"
-        return f"{self.site.template}: {what} is outside axis {axis} of length {lengths[axis]}"
+        of = f"axis {axis} of a slice, of" if axis in self.site.slices else f"axis {axis} of"
+        return f"{self.site.template}: {what} is outside {of} length {lengths[axis]}"
 
 
 class _Float(float):

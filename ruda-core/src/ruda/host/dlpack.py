@@ -221,8 +221,9 @@ def _memory(client: ComputeClient, tensor: Taken, pointer: int, nbytes: int, str
     block = Block(external.adopt(pointer, nbytes), 0, nbytes, shared=False)
 
     def release(block: Block, ids: Ids) -> None:
-        for id in client.living(ids):
-            if id not in client.lent_streams:  # there the library that takes it back is in order itself
+        living = client.living(ids)
+        for id in living if living == ids else {0, *living}:  # stream 0 waits for those that went
+            if id not in client.streams.lent:  # there the library that takes it back is in order itself
                 client.server.synchronize(id)
         external.forget(block.allocation)
         tensor.free()

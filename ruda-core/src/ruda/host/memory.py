@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ruda.contract import Allocation
 from ruda.host.ownership import Owner, ids
 from ruda.host.pool import Block
 
@@ -21,13 +20,19 @@ class Memory:
     """One live block.
 
     Attributes:
+        allocation: the allocation that the block lies in.
+        offset: bytes from the allocation's start to the block.
+        address: of the block's first byte, where the device has addresses.
         owner: who used it last (see :mod:`ruda.host.ownership`), or None once freed. It changes only under the
             locks of all its users, so whoever holds a stream's lock and finds that stream here may enqueue work
             on the memory.
         read_only: it is another library's, which lent it for reading.
     """
 
-    __slots__ = ("__weakref__", "_block", "_deferred", "_release", "_unfreed", "owner", "read_only")
+    __slots__ = (
+        "__weakref__", "_block", "_deferred", "_release", "_unfreed", "address", "allocation", "offset", "owner",
+        "read_only",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -38,22 +43,15 @@ class Memory:
         *,
         read_only: bool = False,
     ) -> None:
+        self.allocation = block.allocation
+        self.offset = block.offset
+        self.address = block.allocation.address + block.offset
         self._block = block
         self._release = release
         self._deferred = deferred
         self._unfreed = [True]  # popped once, by whichever thread is first
         self.owner: Owner | None = owner
         self.read_only = read_only
-
-    @property
-    def allocation(self) -> Allocation:
-        """The allocation that the block lies in."""
-        return self._block.allocation
-
-    @property
-    def offset(self) -> int:
-        """Bytes from the allocation's start to the block."""
-        return self._block.offset
 
     def free(self) -> None:
         """Give the block back; a second time does nothing.

@@ -1,8 +1,9 @@
 """Pool: device memory in pages, cut into blocks, reused in stream order.
 
 A free block remembers the stream whose work used it last; a new array in it
-belongs to that stream, and another that uses it waits first. Neighbours join
-when they are free and of one stream.
+belongs to that stream, and another that uses it waits first. A block that came
+back waits for a request of its very length, which is the usual one; when there
+is no other left that fits, neighbours join that are free and of one stream.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ PRESETS = {"sub_slices": 1 << 20, "exclusive_pages": 0}
 
 #: Length of a shared page in bytes.
 PAGE = 8 << 20
-
-#: The last user of a block that no stream's work can still touch.
-IDLE = -1
 
 _serials = itertools.count()
 
@@ -46,7 +44,7 @@ class Block:
     shared: bool
     requested: int = 0
     free: bool = False
-    stream: int = IDLE
+    stream: int = 0
     previous: Block | None = None
     next: Block | None = None
     serial: int = field(default_factory=lambda: next(_serials))
@@ -82,9 +80,12 @@ class Pool:
         self.lock = threading.Lock()
         self._alignment = max(alignment, 16)  # an empty array, too, points at valid memory
         self._shared_limit = PRESETS[preset]
-        # (shared, stream) to the free blocks, sorted: the best fit is found by bisection.
+        # (length, stream) to the blocks that came back last, and are not joined with their neighbours yet.
+        self._recent: dict[tuple[int, int], list[Block]] = {}
+        # (shared, stream) to the other free blocks, sorted: the best fit is found by bisection.
         self._free: dict[tuple[bool, int], list[tuple[int, int, Block]]] = {}
-        self._in_use = self._held = self._reserved = self._live = 0
+        self._live: set[Block] = set()
+        self._reserved = 0
 
     def alloc(self, nbytes: int, streams: Sequence[int], *, exact: bool = False) -> Block | None:
         """A block of at least ``nbytes``, or None where the device has no more.
@@ -93,42 +94,40 @@ class Pool:
         that fits, and whoever uses it waits for that stream; a new page is of
         stream 0. ``exact`` takes no more from the device than needed.
         """
-        size = -(-max(nbytes, 1) // self._alignment) * self._alignment
-        shared = size <= self._shared_limit
+        size = -(-(nbytes or 1) // self._alignment) * self._alignment
         with self.lock:
-            block = self._find(size, shared, streams)
-            if block is None:
-                length = PAGE if shared and not exact else size
-                try:
-                    block = Block(self.server.alloc(length, 0), 0, length, shared, stream=0)
-                except MemoryError:
+            # The usual case; what came back to other streams is not taken yet, since one would wait for them.
+            if recent := self._recent.get((size, streams[0])):
+                block = recent.pop()
+            else:
+                found = self._cut(size, streams, exact=exact)
+                if found is None:
                     return None
-                self._reserved += length
-            if shared and block.nbytes > size:
-                self._split(block, size)
+                block = found
             block.requested = nbytes
-            self._in_use += nbytes
-            self._held += block.nbytes
-            self._live += 1
+            self._live.add(block)
             return block
 
     def release(self, block: Block, stream: int) -> None:
         """Take back a block that ``stream`` used last."""
         with self.lock:
-            self._in_use -= block.requested
-            self._held -= block.nbytes
-            self._live -= 1
+            self._live.discard(block)
             block.stream = stream
-            self._insert(block)
+            try:
+                self._recent[block.nbytes, stream].append(block)
+            except KeyError:
+                self._recent[block.nbytes, stream] = [block]
 
     def owners(self) -> set[int]:
         """The streams that used free blocks last."""
         with self.lock:
-            return {stream for (_, stream), blocks in self._free.items() if blocks and stream != IDLE}
+            self._settle()
+            return {stream for (_, stream), blocks in self._free.items() if blocks}
 
     def adopt(self, streams: Collection[int], heir: int) -> None:
-        """Give the free blocks of ``streams`` to ``heir``: a stream that waits for their work, or IDLE."""
+        """Give the free blocks of ``streams`` to ``heir``, a stream that waits for their work."""
         with self.lock:
+            self._settle()
             for key in [key for key in self._free if key[1] in streams and key[1] != heir]:
                 for _, _, block in list(self._free[key]):
                     self._remove(block)
@@ -138,6 +137,7 @@ class Pool:
     def trim(self) -> None:
         """Give pages without a live block back to the device."""
         with self.lock:
+            self._settle()
             for blocks in self._free.values():
                 for _, _, block in list(blocks):
                     if block.previous is None and block.next is None:
@@ -148,14 +148,34 @@ class Pool:
     def largest_free(self) -> int:
         """The longest free block in bytes."""
         with self.lock:
+            self._settle()
             return max((blocks[-1][0] for blocks in self._free.values() if blocks), default=0)
 
     def usage(self) -> MemoryUsage:
         """The present figures."""
         with self.lock:
-            return MemoryUsage(self._in_use, self._reserved, self._held - self._in_use, self._live)
+            in_use, held = sum(b.requested for b in self._live), sum(b.nbytes for b in self._live)
+            return MemoryUsage(in_use, self._reserved, held - in_use, len(self._live))
 
     # --- the lists of free blocks; the lock is held ---
+
+    def _cut(self, size: int, streams: Sequence[int], *, exact: bool) -> Block | None:
+        """A block of ``size`` from the free ones, or from the device; None where it has no more."""
+        shared = size <= self._shared_limit
+        block = self._find(size, shared, streams)
+        if block is None and self._recent:
+            self._settle()
+            block = self._find(size, shared, streams)
+        if block is None:
+            length = PAGE if shared and not exact else size
+            try:
+                block = Block(self.server.alloc(length, 0), 0, length, shared)
+            except MemoryError:
+                return None
+            self._reserved += length
+        if shared and block.nbytes > size:
+            self._split(block, size)
+        return block
 
     def _find(self, size: int, shared: bool, streams: Sequence[int]) -> Block | None:
         for stream in streams:
@@ -167,6 +187,13 @@ class Pool:
                 self._remove(block)
                 return block
         return None
+
+    def _settle(self) -> None:
+        """Let the blocks that came back join their neighbours."""
+        for blocks in self._recent.values():
+            for block in blocks:
+                self._insert(block)
+        self._recent.clear()
 
     def _split(self, block: Block, size: int) -> None:
         """Shorten ``block`` to ``size`` and free the rest."""
@@ -193,11 +220,10 @@ class Pool:
         block.free = False
 
     def _joins(self, neighbour: Block, block: Block) -> bool:
-        return neighbour.free and (neighbour.stream == block.stream or IDLE in (neighbour.stream, block.stream))
+        return neighbour.free and neighbour.stream == block.stream
 
     def _join(self, left: Block, right: Block) -> Block:
         self._remove(left if left.free else right)
-        left.stream = max(left.stream, right.stream)  # idle memory may wait, the other may not go ahead
         left.nbytes += right.nbytes
         left.next = right.next
         if right.next is not None:

@@ -58,7 +58,7 @@ class _Recorder:
 
     def __init__(self, client: ComputeClient) -> None:
         self._client = client
-        self._server = client.server
+        self._server: Any = client.server
         self._marks: list[tuple[str, int, int, int]] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -73,6 +73,12 @@ class _Recorder:
 
     def write(self, *arguments: Any) -> None:
         self._around("(write)", arguments[-1], self._server.write, *arguments)
+
+    def read_pinned(self, *arguments: Any) -> None:
+        self._around("(read)", arguments[-1], self._server.read_pinned, *arguments)
+
+    def write_pinned(self, *arguments: Any) -> None:
+        self._around("(write)", arguments[-1], self._server.write_pinned, *arguments)
 
     def copy(self, *arguments: Any) -> None:
         self._around("(copy)", arguments[-1], self._server.copy, *arguments)

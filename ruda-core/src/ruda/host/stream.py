@@ -76,7 +76,13 @@ class Stream:
         return marked
 
     def wait(self, event: Event) -> None:
-        """Let later work on this stream wait for ``event``, on the device."""
+        """Let later work on this stream wait for ``event``, on the device.
+
+        Raises:
+            TypeError: ``event`` is none.
+        """
+        if not isinstance(event, Event):
+            raise TypeError(f"a stream waits for an event, such as other.record(), not for {event!r}")
         event.require(self.client)
         with self.lock:
             self.server.wait(event.id, self.id)

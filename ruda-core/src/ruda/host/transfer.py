@@ -7,16 +7,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ruda.errors import ArrayError
 from ruda.host.ownership import home, mark_copied, present, users
 from ruda.host.stream import Stream, current_stream, raise_faults
 from ruda.host.views import extent_of
-from ruda.types import cell_dtype
+from ruda.types import ElementType, StructType, VecType, as_element, cell_dtype
 
 if TYPE_CHECKING:
     from ruda.host.array import Array
 
 #: From so many bytes on, a view most of which is gaps is gathered on the device before it travels.
 _GATHERED = 1 << 20
+
+
+def taken(x: Any, dtype: Any) -> tuple[npt.NDArray[Any], ElementType, tuple[int, ...]]:
+    """``x``, anything that NumPy converts, on the host as a new array of ``dtype`` takes it; its element and shape.
+
+    Raises:
+        ArrayError: vectors of another number of lanes.
+        DtypeError: a dtype that ruda does not have.
+    """
+    wanted = None if dtype is None else as_element(dtype)
+    # A list goes straight to the wanted dtype, so that NumPy refuses what does not fit.
+    listed = wanted is not None and not hasattr(x, "dtype")
+    host = np.array(x, wanted.dtype.base) if wanted is not None and listed else np.asarray(x)
+    elem = as_element(host.dtype)  # asked for in any case, since it may be none of ruda's
+    elem = elem if wanted is None else wanted
+    shape = host.shape
+    if isinstance(elem, VecType):
+        if host.shape[-1:] != (elem.lanes,):
+            raise ArrayError(f"an array of {elem} is made of shape (..., {elem.lanes}), not {host.shape}")
+        shape = host.shape[:-1]
+    if not isinstance(elem, StructType):
+        host = host.astype(elem.dtype.base, order="C", copy=False)
+    return host, elem, shape
 
 
 def stream_of(array: Array) -> Stream:
@@ -47,6 +71,26 @@ def fetched(array: Array) -> npt.NDArray[Any]:
     return host if array.layout == "c" else host.copy()
 
 
+def fetch(array: Array, out: npt.NDArray[Any]) -> None:
+    """Copy the elements to ``out``, contiguous and each as one item; there is at least one.
+
+    To pinned memory the copy is only enqueued, and its faults are the stream's.
+
+    Raises:
+        ServerUnhealthy: the faults that the work had.
+    """
+    pinned = array.client.pinned_memory.memory(out)
+    if array.client.pinning is None or pinned is None or array.layout != "c":
+        out[...] = fetched(array)
+        return
+    stream = stream_of(array)
+    first, _ = _extent(array)
+    with array.client.owning(stream, (pinned,), (array.memory,)):
+        raw = out.reshape(-1).view(np.uint8)
+        array.client.pinning.read_pinned(array.memory.allocation, array.start + first, raw.data, stream.id)
+        mark_copied(array.client, stream, pinned)
+
+
 def place(array: Array, values: npt.NDArray[Any]) -> None:
     """Write ``values``, of its shape and of one item an element."""
     if not array.size:
@@ -60,6 +104,14 @@ def place(array: Array, values: npt.NDArray[Any]) -> None:
     first, _ = _extent(array)
     if array.layout != "c":
         settle(array)
+    elif array.client.pinning is not None and values.flags.c_contiguous:
+        pinned = array.client.pinned_memory.memory(values)
+        if pinned is not None:
+            with array.client.owning(stream, (array.memory,), (pinned,)):
+                raw = values.reshape(-1).view(np.uint8)
+                array.client.pinning.write_pinned(array.memory.allocation, array.start + first, raw.data, stream.id)
+                mark_copied(array.client, stream, array.memory)
+            return
     with array.client.owning(stream, (array.memory,)):
         if array.layout == "c":
             raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import operator
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import Any
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ruda.errors import ArrayError
+from ruda.types import ElementType, as_element, smallest_scalar
 
 Shape = tuple[int, ...]
+
+#: Spans and extents above this need a 64-bit index type in kernels.
+INDEX_MAX = 2**31 - 1
+
+#: No two clients have the same signatures.
+_signatures = itertools.count()
 
 
 def as_shape(shape: Any) -> Shape:
     """``shape``, an int or a sequence of ints, as a tuple; refuses negative and non-integer lengths."""
+    if shape.__class__ is int and shape >= 0:  # the usual ones
+        return (shape,)
+    if shape.__class__ is tuple and set(map(type, shape)) == {int} and min(shape) >= 0:
+        return cast(Shape, shape)
     try:
         lengths = tuple(operator.index(n) for n in (shape if isinstance(shape, Sequence) else (shape,)))
     except TypeError:
@@ -61,6 +75,59 @@ def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
         return 0, 0
     steps = [stride * (n - 1) for n, stride in zip(shape, strides, strict=True)]
     return sum(s for s in steps if s < 0), sum(s for s in steps if s > 0) + itemsize
+
+
+@functools.lru_cache(maxsize=1024, typed=True)
+def in_c_order(shape: Shape, dtype: Any) -> tuple[ElementType, Shape, int]:
+    """The element type that ``dtype`` names, strides and bytes of an array of ``shape`` in C order.
+
+    Raises:
+        DtypeError: ruda has no such type.
+    """
+    elem = as_element(dtype)
+    return elem, c_strides(shape, elem.size), math.prod(shape) * elem.size
+
+
+class Facts(NamedTuple):
+    """What an array is to kernels.
+
+    Attributes:
+        layout, alignment, wide, sig, packed: see :class:`ruda.host.array.Array`.
+        first, end: see :func:`extent_of`.
+    """
+
+    layout: Literal["c", "strided"]
+    alignment: int
+    wide: bool
+    sig: int
+    packed: bytes
+    first: int
+    end: int
+
+
+def facts_of() -> Callable[[ElementType, Shape, Shape, int, bool], Facts]:
+    """A function that gives the facts of an array of one client: of its element type, shape, strides in bytes,
+    position of element 0 in the device's address space, and whether it is read-only.
+
+    It remembers them, since most arrays are like one before.
+    """
+    signatures: dict[tuple[object, ...], int] = {}
+
+    @functools.lru_cache(maxsize=4096)
+    def facts(elem: ElementType, shape: Shape, strides: Shape, position: int, read_only: bool) -> Facts:
+        size = elem.size
+        layout: Literal["c", "strided"] = "c" if is_contiguous(shape, strides, size) else "strided"
+        alignment = min(16, position & -position or 16)
+        first, end = extent_of(shape, strides, size)
+        wide = max(max(-first, end - size) // smallest_scalar(elem), *shape, 0) > INDEX_MAX
+        packed = struct.pack(f"<Q{2 * len(shape)}q", position, *shape, *[stride // size for stride in strides])
+        key = (elem, len(shape), layout, alignment, wide, read_only)
+        sig = signatures.get(key)
+        if sig is None:
+            sig = signatures.setdefault(key, next(_signatures))
+        return Facts(layout, alignment, wide, sig, packed, first, end)
+
+    return facts
 
 
 def subscript(shape: Shape, strides: Shape, dtype: np.dtype[Any], index: Any) -> tuple[Shape, Shape, int]:
