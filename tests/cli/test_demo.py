@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from ruda.cli import demo_image, demo_vectors
+from ruda.cli.demo import demo
 from ruda.host.client import ComputeClient
 from support.installed import python
 
@@ -36,8 +39,11 @@ def test_twice(client: ComputeClient, picture: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         lines = done.stdout.splitlines()
-        assert lines[:10] == passes
-        compiled, hits = map(int, re.fullmatch(rf"CACHE {name} compiled=(\d+) disk_hits=(\d+)", lines[10]).groups())
+        assert lines[0].startswith(
+            "Sums of two vectors of 1 to 257 numbers, each twice: PASS where every bit is NumPy's."
+        )
+        assert lines[1:11] == passes
+        compiled, hits = map(int, re.fullmatch(rf"CACHE {name} compiled=(\d+) disk_hits=(\d+)", lines[11]).groups())
         assert (compiled > 0, hits > 0) == (first, not first)
         assert "agrees" in done.stdout and "DIFFERS" not in done.stdout
         result = tmp_path / "ruda-demo.png"
@@ -50,6 +56,26 @@ def test_twice(client: ComputeClient, picture: Path, tmp_path: Path) -> None:
     assert len(re.findall(rf"^{name} +(vector_add|blur_rows|blur_columns|sobel|histogram) ", listed, re.MULTILINE)) == 5
     assert python(tmp_path, "-m", "ruda", "cache", "clear").stdout.startswith("5 kernels removed from ")
     assert python(tmp_path, "-m", "ruda", "cache", "ls").stdout.startswith("0 kernels, 0 bytes, in ")
+
+
+@pytest.mark.parametrize(
+    ("absent", "advice"),
+    [
+        (
+            ["pywt"],
+            "needs PyWavelets: pip install 'ruda-core[demo]', or take a picture of yours: ruda demo --image FILE",
+        ),
+        (["PIL", "pywt"], "needs Pillow and PyWavelets: pip install 'ruda-core[demo]'"),
+    ],
+)
+def test_without_the_extra(absent: list[str], advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums are added and judged; then it is told what the second half needs, and how to get it."""
+    found = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *more: None if name in absent else found(name, *more))
+    done = CliRunner().invoke(demo, ["--device", "reference"])
+    assert done.exit_code == 1
+    assert done.stdout.count("PASS reference") == 10
+    assert done.stderr == f"Error: the sums agree; the second half filters a photograph, and {advice}\n"
 
 
 def test_the_shipped_photograph() -> None:

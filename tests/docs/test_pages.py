@@ -41,6 +41,20 @@ def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> str:
     return done.stdout
 
 
+def test_the_architecture_names_every_part_and_pass() -> None:
+    """What stands in the page and what lies in the tree are the same."""
+    text = TEXTS["docs/architecture.md"]
+    core = ROOT / "ruda-core/src/ruda"
+    parts = {path.stem for path in core.iterdir() if path.stem[0] not in "_." and path.suffix in ("", ".py")}
+    cells = re.findall(r"^\| (`ruda\..*?) \|", text, re.MULTILINE)
+    assert set(re.findall(r"`ruda\.(\w+)`", " ".join(cells))) == parts
+    passes = {path.stem for path in core.glob("passes/*.py")} - {"__init__", "pipeline"}
+    listed = text[text.index("## The passes") : text.index("## Bounds modes")]
+    assert passes <= set(re.findall(r"`(\w+)`", listed))
+    for folder in re.findall(r"^(\S+)/", text[: text.index("| part |")], re.MULTILINE):
+        assert (ROOT / folder).is_dir(), folder
+
+
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if any(blocks(text))])
 def test_code(page: str, client: ComputeClient, tmp_path: Path) -> None:
     """The Python blocks of a page run, and print what it says."""

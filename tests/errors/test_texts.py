@@ -10,17 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import ruda
-import ruda_driver_cpu
 from ruda import errors
 from ruda.errors import RudaError, ServerUnhealthy
 from support.provoke import PROGRAMS, run, text
 
 GOLDEN = Path(__file__).with_name("golden.txt").read_text(encoding="utf-8")
 
-#: Classes that no program here raises: those that only stand above others, and what no driver raises yet.
+#: Classes that only stand above others.
 ABSTRACT = {"RudaError", "KernelError", "DeviceFault"}
-UNUSED = {"DeviceLost"}
 
 
 def sections():
@@ -42,6 +39,8 @@ def provoked(name):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "fork" or hasattr(os, "fork")])
 def test_the_whole_text(name):
+    if name == "device that is lost":
+        pytest.importorskip("ruda_driver_cuda", reason="ruda-driver-cuda, which loses devices, is not installed")
     kind, want = sections()[name]
     error = provoked(name)
     assert type(error).__name__ == kind
@@ -54,15 +53,8 @@ def test_every_class_has_a_text():
     classes = {name for name, c in vars(errors).items() if inspect.isclass(c) and issubclass(c, RudaError)}
     golden = {kind for kind, _ in sections().values()}
     inner = {line.split(":")[0].removeprefix("| ") for line in GOLDEN.splitlines() if line.startswith("| ")}
-    assert classes - golden - inner - ABSTRACT == UNUSED
+    assert classes - golden - inner == ABSTRACT
     assert sections().keys() == PROGRAMS.keys()
-    raised = [
-        path
-        for package in (ruda, ruda_driver_cpu)
-        for path in Path(package.__file__).parent.rglob("*.py")
-        if path.name != "errors.py" and any(f"{name}(" in path.read_text(encoding="utf-8") for name in UNUSED)
-    ]
-    assert not raised, "these raise what has no golden text"
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n.startswith(("syntax", "type", "name", "value"))])

@@ -258,3 +258,30 @@ class Server(Server):
         "arrays",
     ),
 }
+
+#: Its process dies where there is no memory.
+ABORTS = (
+    HEAD
+    + """
+import os
+
+class Server(Server):
+    def alloc(self, nbytes, stream):
+        try:
+            return super().alloc(nbytes, stream)
+        except MemoryError:
+            os.abort()
+"""
+)
+
+#: Its process dies at every launch.
+ABORTS_AT_A_LAUNCH = (
+    HEAD
+    + """
+import os
+
+class Server(Server):
+    def launch(self, *args):
+        os.abort()
+"""
+)

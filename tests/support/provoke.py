@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -50,7 +51,7 @@ def _function_with_a_large_array() -> None:
     function = ir.Function("smooth", (), (), body, pos)
     kernel = ir.Kernel("scale", (), (1, 1, 1), i32, (), ir.Block(), (function,), pos=pos)
     flat = replace(kernel, flat=True, bounds="unchecked")
-    llvm.emit(flat, target="cpu:x86-64-v3", triple="x86_64-unknown-linux-gnu", hardware_fma=True)
+    llvm.emit(flat, target="cpu:x86-64-v3", triple="x86_64-unknown-linux-gnu", hardware_fma=True, vectors=(16, 32))
 
 
 def _kernel_without_f64() -> None:
@@ -98,6 +99,27 @@ def _forked() -> None:
     os.waitpid(child, 0)
     client.close()
     raise ForkError(seen)
+
+
+def _lost_device() -> None:
+    """Wait for a GPU whose driver reports an illegal address; of the driver there is no more than that."""
+    from ruda_driver_cuda import driver  # the only program here that needs this distribution
+    from ruda_driver_cuda.context import Context
+
+    status = IntEnum("CUresult", {"CUDA_SUCCESS": 0, "CUDA_ERROR_ILLEGAL_ADDRESS": 700})
+    cu = SimpleNamespace(
+        cuDeviceGet=lambda index: (status.CUDA_SUCCESS, index),
+        cuDevicePrimaryCtxRetain=lambda device: (status.CUDA_SUCCESS, 1),
+        cuGetErrorString=lambda error: (status.CUDA_SUCCESS, b"an illegal memory access was encountered"),
+    )
+    with mock.patch.object(driver, "load", return_value=cu):
+        context = Context(0)
+    context.suspects = lambda: ("scale", "shift")
+
+    def cuStreamSynchronize(stream: int) -> tuple[Any]:  # noqa: N802 - the driver's name
+        return (status.CUDA_ERROR_ILLEGAL_ADDRESS,)
+
+    context.call(cuStreamSynchronize, 0)
 
 
 def _index_that_disagrees() -> None:
@@ -153,11 +175,13 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "array that is indexed": lambda: _a()[[0, 1]],
     "dtype": lambda: ruda.client("reference").array(np.zeros(3, np.complex64)),
     "dtype by name": lambda: ruda.client("reference").zeros(3, "int128"),
+    "dtype by a code of NumPy": lambda: ruda.client("reference").zeros(3, "f8"),
     "interop": lambda: ruda.client("reference").from_dlpack(object()),
     "memory": _too_much_memory,
     "setting": lambda: _with_setting("RUDA_BOUNDS", "none"),
     "setting of the device": lambda: _with_setting("RUDA_DEVICE", "gpu:x"),
     "fork": _forked,
+    "device that is lost": _lost_device,
     "cache": _index_that_disagrees,
     "driver": lambda: ruda.client("hip"),
     "driver that is misspelt": lambda: ruda.client("cdua"),

@@ -56,7 +56,7 @@ from ruda.host import Array, ComputeClient, Event, MemoryUsage, Profile, Stream
 
 if TYPE_CHECKING:
     from ruda import dsl
-    from ruda.launch import Kernel, kernel
+    from ruda.launch import Kernel, SourceKernel, kernel, source_kernel
     from ruda.registry import client, from_dlpack
 
 __all__ = [
@@ -90,6 +90,7 @@ __all__ = [
     "Profile",
     "RudaError",
     "ServerUnhealthy",
+    "SourceKernel",
     "Stream",
     "TooManyResources",
     "UnsupportedInstruction",
@@ -98,16 +99,19 @@ __all__ = [
     "dsl",
     "from_dlpack",
     "kernel",
+    "source_kernel",
 ]
 
 
 #: Loaded when first used: looking at devices needs no compiler, and importing ruda needs no discovery.
 _LATER = {
     "Kernel": ("ruda.launch", "Kernel"),
+    "SourceKernel": ("ruda.launch", "SourceKernel"),
     "client": ("ruda.registry", "client"),
     "dsl": ("ruda.dsl", None),
     "from_dlpack": ("ruda.registry", "from_dlpack"),
     "kernel": ("ruda.launch", "kernel"),
+    "source_kernel": ("ruda.launch", "source_kernel"),
 }
 
 
@@ -120,6 +124,7 @@ _HINTS = {
     "jit": "@ruda.kernel",
     "func": "@dsl.func, with `from ruda import dsl`",
     "struct": "@dsl.struct, with `from ruda import dsl`",
+    **dict.fromkeys(("RawKernel", "RawModule", "Program"), "ruda.source_kernel(text, name, params, language=...)"),
     "init": "ruda.client()",
     "grid": "dsl.grid(n) in a kernel",
     "device": "ruda.client(device)",

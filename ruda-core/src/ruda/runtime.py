@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, final
 
 from ruda.contract import Compiler, Device, Probe, RuntimeOptions, Server
-from ruda.errors import DeviceNotFound, RudaError
+from ruda.errors import DeviceNotFound, ForkError, RudaError
 from ruda.host.client import ComputeClient
 from ruda.target import Target
 
@@ -60,6 +60,7 @@ class Runtime(ABC):
 
         Raises:
             DeviceNotFound: no such device; the message gives the valid range or the driver's reason.
+            ForkError: this process is a fork of one that used the driver, which does not work after a fork.
             RudaError: the device is open with other options.
         """
         if Runtime.substitute is not None:
@@ -85,6 +86,8 @@ class Runtime(ABC):
         devices = cls.devices() if probe.available else ()
         if device in devices:
             return
+        if probe.forked:
+            raise ForkError(f"driver {cls.name}: {probe.reason}")
         if not probe.available:
             raise DeviceNotFound(f"no {cls.name} device: {probe.reason}")
         names = ", ".join(str(d) for d in devices)

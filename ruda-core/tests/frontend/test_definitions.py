@@ -18,7 +18,7 @@ import pytest
 import ruda
 from ruda import dsl, registry
 from ruda.errors import ArgumentError, KernelSyntaxError, KernelTypeError
-from ruda.frontend import ArrayAnnotation, ConstAnnotation, KernelSource, ScalarAnnotation
+from ruda.frontend import ArrayAnnotation, ConstAnnotation, KernelSource, NumberAnnotation, ScalarAnnotation
 from ruda.types import f32
 
 KERNEL = """
@@ -263,7 +263,7 @@ def test_annotations_that_allow_none():
             (ConstAnnotation(int), True),
             (ScalarAnnotation(f32), True),
             (ScalarAnnotation(ruda.types.i32), True),
-            (None, True),
+            (NumberAnnotation("int"), True),
         ]
     with pytest.raises(TypeError):
         dsl.f32 | 3

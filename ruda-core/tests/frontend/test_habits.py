@@ -46,6 +46,7 @@ NAMES = {
     "jit": module("cupyx.jit"),
     "float32": module("numba.core.types", float32=thing()).float32,
     "field": ruda.client("reference").zeros(4, "f32"),
+    "RANDOM": np.random.default_rng().random,
     "HOST": np.arange(4, dtype=np.float32),
     "SELF": SimpleNamespace(scale=3, field=ruda.client("reference").zeros(4, "f32")),
     "__name__": "habits",
@@ -184,6 +185,33 @@ ANSWERED = [
     ("all", "a[0] = hepler(n)", "did you mean helper?"),
     ("all", "a[0] = helper(n)", "decorate helper with @dsl.func"),
     ("all", "k[1, 1](a, n)", "move the code into a function decorated with @dsl.func"),
+    ("Triton", "offs = dsl.arange(0, 64)", "a kernel is what one thread does"),
+    ("Warp", "i = dsl.tid()", "write dsl.global_idx.x"),
+    ("CUDA C", "dsl.atomic.add(a[n], 1.0)", "dsl.atomic.add(a, n, 1.0)"),
+    ("CUDA C", "dsl.atomic.compare_exchange(a[n + 1], n)", "dsl.atomic.compare_exchange(a, n + 1, n)"),
+    ("CUDA C", "i = dsl.block_idx.x()", "it is a value: leave out the ()"),
+    ("all", "a[0] = dsl.thread_idx.y + nothing(n)", "a function gives None where it returns nothing"),
+    ("all", "a[0] = either(n)", "return values of one kind, and tuples of one length"),
+    ("all", "a[0] = Pair(1, n=2.5).n", "write dsl.i32(2.5)"),
+    ("all", "a[0] = Pair(1, 2)", "take a field, such as x.x"),
+    ("all", "s = dsl.shared(dsl.f32, 4)", "the shape comes first: dsl.shared(shape, dtype)"),
+    ("all", "h, w = a.shape", "name each of them"),
+    ("all", "a[0] = math.gamma(3.0)", "do not have this one of math"),
+    ("all", "a[0] = np.random.rand()", "write dsl.random.uniform(seed, i)"),
+    ("all", "a[0] = RANDOM(1)", "write dsl.random.uniform(seed, i)"),
+    ("all", "b = None\nb[0] = 1", "pass an array, or test for it first: if x is not None"),
+    ("all", "b = (1, 2)\nb[0] = 1", "use dsl.local(shape, dtype) for values that change"),
+    ("all", "n[0] = 1", "pass an array to write to"),
+    ("all", "a[0] = a(1)", "index it: a[i]"),
+    ("all", "a[dsl.thread_idx] = 1", "name an axis: dsl.thread_idx.x"),
+    ("all", "a[0] = min(a)", "write a loop, or a.min() on the host"),
+    ("all", "a[0] = max()", "max(x, y)"),
+    ("all", "a[0] = sum(x for x in a)", "write a loop"),
+    ("all", "a[0] = 1j", "keep real and imaginary parts in two values"),
+    ("all", "a[0] = n.bit_count()", "write dsl.popcount(x)"),
+    ("all", "a[0] = n.astype(dsl.f32)", "call the dtype: dsl.i32(x)"),
+    ("all", "a[0] = a[1].astype(dsl.i32)", "call the dtype: dsl.i32(x)"),
+    ("all", "a[0] = a[1].item()", "leave it out: it is a number"),
     ("all", "dsl.sqrt(n, n)", "dsl.sqrt(x)"),
     ("all", "a[0], a[1] = a", "assign elements one by one"),
     ("all", "x = lambda: 0", "decorate it with @dsl.func"),
@@ -196,6 +224,21 @@ def down(n):
 
 def helper(n):
     return n
+
+@dsl.func
+def nothing(n):
+    n += 1
+
+@dsl.func
+def either(n):
+    if n > 3:
+        return 1.0
+    return 1, 2
+
+@dsl.struct
+class Pair:
+    x: dsl.f32
+    n: dsl.i32
 
 """
 
@@ -210,6 +253,15 @@ def test_answered(origin, body, hint):
     assert re.search(r'File "<habit \d+>", line \d+, column \d+, in kernel k\n    .+\n    *\^', report), report
     assert "\n  Instead: " in report, report
     assert run("a[0] = n") == [3.0] + [0.0] * 15
+
+
+def test_an_atomic_on_a_field_of_an_element():
+    """The arguments as they must be: the field of the array, and the index as a tuple."""
+    cells = ruda.client("reference").array(np.zeros((2, 3), [("n", "i4"), ("sums", "f4", (2,))]))
+    with pytest.raises(KernelError, match=re.escape("Instead: dsl.atomic.add(a.n, (n, n + 1), 2)")):
+        kernel("dsl.atomic.add(a[n, n + 1].n, 2)")[1, 1](cells, 1)
+    kernel("dsl.atomic.add(a.n, (n, n + 1), 2)")[1, 1](cells, 1)
+    assert cells.numpy()["n"].tolist() == [[0, 0, 0], [0, 0, 2]]
 
 
 @pytest.mark.parametrize(

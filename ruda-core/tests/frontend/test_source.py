@@ -18,6 +18,7 @@ from ruda.frontend import (
     ArraySpec,
     ConstAnnotation,
     KernelSource,
+    NumberAnnotation,
     ScalarAnnotation,
     build,
 )
@@ -47,6 +48,42 @@ def test_positions_in_a_decorated_indented_function():
     text = linecache.getline(__file__, error.line)
     assert error.file == __file__
     assert text[error.column : error.end_column] == "undefined_name"
+
+
+@keep
+def dots(a): ...
+
+
+@keep
+def passed(a): pass  # fmt: skip # noqa: E701
+
+
+@keep
+@keep
+def words(a):
+    """Nothing but this."""
+
+
+@keep
+def one_line(a): a[0] = 3  # fmt: skip # noqa: E701
+
+
+@pytest.mark.parametrize("function", [dots, passed, words, one_line], ids=lambda f: f.__name__)
+def test_b25_functions_of_nothing(function):
+    """Decorated ones too, whose own line is another than the one that Python gives them."""
+    kernel = build(KernelSource.of(function), [ArraySpec(f32, 1)], block_dim=(8, 1, 1), index=i32)
+    assert len(kernel.body) == (function is one_line)
+
+
+def test_python_warns_of_a_text_once(recwarn):
+    """Not again where ruda compiles it to compare; a module from a cached file gave no warning at all."""
+    text = "def k(a):\n    if a is 1:\n        a[0] = 1\n"
+    linecache.cache["warned.py"] = (len(text), None, text.splitlines(keepends=True), "warned.py")
+    space = {}
+    with pytest.warns(SyntaxWarning, match="is"):
+        exec(compile(text, "warned.py", "exec"), space)
+    assert KernelSource.of(space["k"]).name == "k"
+    assert not recwarn.list
 
 
 def test_every_statement_and_operation_has_a_place(kernel_of):
@@ -199,9 +236,9 @@ def test_annotations():
         ScalarAnnotation(f32),
         ScalarAnnotation(f64),
         ScalarAnnotation(f32),
-        None,
-        None,
-        None,
+        NumberAnnotation("float"),
+        NumberAnnotation("int"),
+        NumberAnnotation("bool"),
         ConstAnnotation(None),
         ConstAnnotation(int),
         None,

@@ -43,6 +43,16 @@ def test_statements(text_of):
     ]
 
 
+def test_a_vector_takes_part_lane_by_lane(text_of):
+    """One statement a lane, in a row; what names a lane is computed once."""
+    body = "v = dsl.subgroup.shuffle(dsl.Vec[dsl.f32, 2](a[0], 1.5), dsl.lane_idx + 1)\na[1] = v.y"
+    assert text_of(body, a="f32[1]").splitlines()[1:4] == [
+        "let %lane: u32 = cast.u32(add.i32(lane_idx.i32(), i32(1)))",
+        "subgroup (%shuffle: f32) = subgroup_shuffle(%a.at, %lane)",
+        "subgroup (%shuffle.1: f32) = subgroup_shuffle(f32(0x1.8000000000000p+0), %lane)",
+    ]
+
+
 def test_a_wide_lane_is_clamped(text_of):
     """What u32 does not hold is no lane."""
     shown = text_of("a[0] = dsl.subgroup.shuffle(a[0], a[1])", a="i64[1]")
@@ -70,6 +80,8 @@ REFUSED = [
     ("dsl.subgroup.shuffle(a[0], 0.5)", "the lane of dsl.subgroup.shuffle is f32", "it is an integer"),
     ("dsl.subgroup.shuffle_down(a[0], -1)", "the delta of dsl.subgroup.shuffle_down is -1", "shuffle_up reads a lower"),
     ("dsl.subgroup.add(a)", "array a is not a number", "index it: a[i]"),
+    ("dsl.subgroup.ballot(dsl.Vec[dsl.f32, 2](a[0]))", "dsl.subgroup.ballot of a Vec[f32, 2]", "take one lane: v.x"),
+    ("dsl.subgroup.shuffle(a[0], dsl.Vec[dsl.i32, 2](1))", "a Vec[i32, 2] is not a number", "such as v.x"),
     ("dsl.subgroup.add(a[0], 1)", "dsl.subgroup.add: too many positional arguments", "dsl.subgroup.add(x)"),
     ("dsl.uniform(a)", "array a is not a number", "index it: a[i]"),
     ('dsl.fence("grid")', "the scope of a fence is 'grid'", 'write dsl.fence("block") or dsl.fence("device")'),

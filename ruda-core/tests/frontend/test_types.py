@@ -287,6 +287,16 @@ def test_wrong_operands(refusal, body, part):
     assert part in refusal(body, a="f32[1]", **P)
 
 
+def test_the_dtype_of_a_value(kernel_of):
+    """As of an array: to compare, to cast with, and for memory."""
+    body = "x = a[0]\nv = dsl.Vec[dsl.f64, 2](1, 2)\nif x.dtype == dsl.u8 and v.dtype == dsl.Vec[dsl.f64, 2]:\n"
+    body += (
+        "    t = dsl.local(2, x.dtype)\n    t[0] = x.dtype(300 + n)\n    out[0] = t[0] + v.dtype(3).x + n.dtype(1.5)"
+    )
+    kernel = kernel_of(body, a="u8[1]", n="i32", out="f64[1]")
+    assert [s.memory.elem.name for s in kernel.body if isinstance(s, ir.DeclareArray)] == ["u8"]
+
+
 def test_an_annotated_variable(kernel_of):
     (store,) = kernel_of("x: dsl.f64 = 0.1\ny: int = 3\nout[0] = x", out="f64[1]").body
     assert store.exprs[0] == ir.Const(store.memory.elem, 0.1)

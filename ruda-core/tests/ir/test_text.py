@@ -67,6 +67,7 @@ def test_every_node_round_trips():
         ir.Assign(local, v),
         ir.Load((Value(f32, "e"),), x, (v, hidden), ir.Apply(bool_, "eq", (v, v)), pos=Pos("a.py", 5)),
         ir.Store(m, (), (one,), Const(bool_, False)),
+        ir.Store(s, (one, v), (one,), within=(ir.Within(0, v, n), ir.Within(1, one, ir.Extent(i64, x, 0)))),
         ir.Load((Value(f32, "c"),), t, (v,)),
         ir.Atomic(Value(i32, "o"), "atomic_compare_exchange", s, (one, one), (v, n)),
         ir.Atomic(None, "atomic_load", s, (one, one), (), Const(bool_, True)),

@@ -97,6 +97,11 @@ ILLEGAL = {
     "a store of another type": (put(ZERO, ZERO, expr=ONE), "x holds f32, not i32"),
     "a guard in checked mode": (put(ZERO, ZERO, guard=TRUE), "guards stand for bounds"),
     "a load of another type": (ir.Load((V,), X, (ZERO, ZERO), pos=POS), "x holds f32, not i32"),
+    "a slice of an axis that is not there": (
+        ir.Load((V,), TILE, (ZERO, ZERO), within=(ir.Within(2, ZERO, ONE),), pos=POS), "tile has no axis 2"),
+    "a slice of another length's type": (
+        ir.Load((V,), TILE, (ZERO, ZERO), within=(ir.Within(1, ZERO, Const(i64, 1)),), pos=POS),
+        "what is within axis 1 of tile is i32, not i64"),
     "an unknown atomic": (ir.Atomic(None, "atomic_nand", TILE, (ZERO, ZERO), (ONE,), pos=POS), "no atomic operation"),
     "an atomic on the wrong type": (
         ir.Atomic(None, "atomic_and", X, (ZERO, ZERO), (Const(f32, 1.0),), pos=POS), "atomic_and does not take f32"),

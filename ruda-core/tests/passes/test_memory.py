@@ -56,6 +56,22 @@ def test_a_guard_is_true_inside_only(t, index):
                 assert inside == [0 <= i < extent], (i, extent)
 
 
+def test_an_index_of_a_slice_is_guarded_by_the_slice():
+    """In place of the axis, in which the slice lies; offsets forget it."""
+    n, length = ir.Scalar(i32, "n"), Const(i32, 3)
+    where = ir.Apply(i32, "add", (n, Const(i32, 4)))
+    access = ir.Load((Value(f32, "v"),), X, (n, where, n), within=(ir.Within(1, n, length),))
+    kernel = bounds.lower(of(access))
+    guards = kernel.body.statements[0].guard
+    shown = ir.text.dump(kernel)
+    assert "lt.bool(cast.u32(^n), u32(3))" in shown or "cast.u32(i32(3))" in shown
+    assert "extent(@x, 1)" not in shown
+    assert guards is not None
+    flat = flatten.lower(kernel)
+    assert flat.body.statements[0].within == ()
+    verify(flat)
+
+
 def test_a_guard_is_one_comparison_an_axis():
     kernel = bounds.lower(of(load(X, *[ir.Scalar(i32, "n")] * 3)))
     guard = str(kernel.body.statements[0].guard)

@@ -59,9 +59,8 @@ def compile_(kernel: str, spec: str, stage: str, signature: str, block: str, out
     ruda compile saxpy.py:saxpy --target cpu --emit asm --signature "f32, f32[:], f32[:]"
     """  # noqa: D301 -- click takes the character, not its spelling
     found = _kernel(kernel)
-    driver = registry.runtime(spec.partition(":")[0])
-    target = driver.target(spec if ":" in spec else driver.device_type())
-    compiler = driver.compiler(target)
+    compiler = registry.compiler(spec)
+    target = compiler.target
     stages = (*STAGES, *compiler.stages)
     if stage not in stages:
         raise click.UsageError(f"--emit {stage}: {target} has {', '.join(stages)}")

@@ -39,8 +39,9 @@ def demo(names: tuple[str, ...], image: Path | None, output: Path) -> None:
     """
     clients = [registry.client(name) for name in names] if names else _all_clients()
     # Imported here, so that `ruda devices` starts without the language.
-    from ruda.cli.demo_report import photograph, vectors
+    from ruda.cli.demo_report import VECTORS, photograph, vectors
 
+    click.echo(VECTORS)
     good = [vectors(client) for client in clients]
     missing = [
         package
@@ -48,7 +49,14 @@ def demo(names: tuple[str, ...], image: Path | None, output: Path) -> None:
         if importlib.util.find_spec(module) is None
     ]
     if missing:
-        raise click.ClickException(f"the photograph needs {' and '.join(missing)}: pip install 'ruda-core[demo]'")
+        cure = "pip install 'ruda-core[demo]'"
+        if missing == ["PyWavelets"]:
+            cure += ", or take a picture of yours: ruda demo --image FILE"
+        so_far = "agree" if all(good) else "do NOT agree"
+        needs = " and ".join(missing)
+        raise click.ClickException(
+            f"the sums {so_far}; the second half filters a photograph, and needs {needs}: {cure}"
+        )
     good.append(photograph(clients, image, output))
     sys.exit(0 if all(good) else 1)
 

@@ -14,6 +14,12 @@ from ruda.cli.demo_image import Outcome
 from ruda.errors import RudaError
 from ruda.host.client import ComputeClient
 
+#: Stands above what :func:`vectors` prints.
+VECTORS = (
+    f"Sums of two vectors of {demo_vectors.LENGTHS[0]} to {demo_vectors.LENGTHS[-1]} numbers, each twice: PASS where "
+    "every bit is NumPy's. CACHE: kernels compiled now, and found on disk."
+)
+
 #: The reference driver interprets; of a larger picture it gets every n-th pixel, so that it too answers soon.
 REFERENCE_PIXELS = 512 * 512
 

@@ -12,7 +12,6 @@ from ruda import dsl
 from ruda.conformance.harness import define, guarded
 from ruda.conformance.plugin import require_dtypes
 from ruda.conformance.values import generator, spread
-from ruda.errors import TooManyResources
 from ruda.host.client import ComputeClient
 from ruda.types import ScalarType, i32, i64, u32
 
@@ -221,34 +220,3 @@ def test_variables_and_local_arrays_live_across_barriers(client: ComputeClient) 
         want[t, (t + 1) % 3] = t * 10
         want[t, 2] += t * 10
     np.testing.assert_array_equal(out.numpy(), want)
-
-
-SIZED = """
-@kernel
-def kernel(out):
-    s = dsl.shared({count}, dsl.u8)
-    t = dsl.thread_idx.x
-    for k in range(t, {count}, 32):
-        s[k] = k % 251
-    dsl.barrier()
-    wrong = dsl.u32(0)
-    for k in range(31 - t, {count}, 32):
-        if s[k] != k % 251:
-            wrong += 1
-    dsl.atomic.add(out, 0, wrong)
-    dsl.atomic.add(out, 1, 1)
-"""
-
-
-def test_the_largest_shared_memory(client: ComputeClient) -> None:
-    """All of the device's limit works, every byte of it; one more is refused with both figures."""
-    require_dtypes(client.target, "u8")
-    limit = client.target.limits.shared_memory
-    for count in (1, limit - 1, limit):
-        out = client.zeros(2, "u32")
-        define(SIZED.format(count=count))[2, 32](out)
-        assert out.numpy().tolist() == [0, 64]
-    with pytest.raises(TooManyResources) as error:
-        define(SIZED.format(count=limit + 1))[2, 32](client.zeros(2, "u32"))
-    assert error.value.maximum == limit
-    assert error.value.requested >= limit + 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ruda.conformance.harness import define, guarded
-from ruda.conformance.plugin import require_dtypes
+from ruda.conformance.plugin import require_dtypes, require_subgroup_size
 from ruda.conformance.values import float_info, generator
 from ruda.host.client import ComputeClient
 from ruda.types import ScalarType, bf16, f16, f32, f64, i8, i32, u16, u64
@@ -68,13 +68,46 @@ _CASES += [(i32, size, leave) for size in _SIZES for leave in _LEAVES]
 def test_reductions_and_scans(client: ComputeClient, type: ScalarType, size: tuple[int, int, int], leave: str) -> None:
     """Over the threads that are there: integers exactly, floats within a pairwise sum's bound."""
     require_dtypes(client.target, type.name)
+    check_reductions_and_scans(client, type, size, leave, client.target.subgroup_sizes[0])
+
+
+#: Lanes and blocks: one subgroup and several, whole and not, and more than one of them holds a value of each.
+_BY_SUBGROUPS: list[tuple[ScalarType, int, tuple[int, int, int], str]] = [
+    (i32, 4, (4, 1, 1), "all"),
+    (i32, 4, (3, 1, 1), "tail"),
+    (f32, 4, (12, 1, 1), "all"),
+    (i32, 4, (23, 1, 1), "scattered"),
+    (i32, 8, (5, 3, 2), "scattered"),
+    (f32, 8, (64, 1, 1), "tail"),
+    (f32, 8, (100, 1, 1), "all"),
+    (f32, 32, (100, 1, 1), "all"),
+    (f32, 32, (100, 1, 1), "scattered"),
+    (i32, 32, (256, 1, 1), "all"),
+    (i32, 64, (100, 1, 1), "tail"),
+]
+
+
+@pytest.mark.parametrize(("type", "lanes", "size", "leave"), _BY_SUBGROUPS, ids=lambda v: str(v).replace(", ", "x"))
+def test_by_subgroups(
+    client: ComputeClient, type: ScalarType, lanes: int, size: tuple[int, int, int], leave: str
+) -> None:
+    """The same with subgroups of that many lanes."""
+    require_subgroup_size(client.target, lanes)
+    check_reductions_and_scans(client, type, size, leave, lanes)
+
+
+def check_reductions_and_scans(
+    client: ComputeClient, type: ScalarType, size: tuple[int, int, int], leave: str, lanes: int
+) -> None:
+    """Run every function in blocks of ``size``, some of whose threads ``leave`` before, in subgroups of ``lanes``."""
     text, stays = _LEAVES[leave]
     threads = int(np.prod(size))
     count = _BLOCKS * threads
     values = _values(type, count)
     there = stays(np.arange(count))
     out = guarded(client, (5, count), type)
-    define(_BODY.format(leave=text))[_BLOCKS, size](client.array(values), out.array, _N)
+    kernel = define(_BODY.format(leave=text)).options(subgroup_size=lanes)
+    kernel[_BLOCKS, size](client.array(values), out.array, _N)
     got = out.numpy()
     for block in range(_BLOCKS):
         part = slice(block * threads, (block + 1) * threads)
@@ -93,7 +126,8 @@ def test_reductions_and_scans(client: ComputeClient, type: ScalarType, size: tup
         assert np.all(np.abs(got[:, part][:, here].astype(np.float64) - want) <= bound)
 
 
-def test_in_loops_and_more_than_once(client: ComputeClient) -> None:
+@pytest.mark.parametrize("lanes", [None, 8])
+def test_in_loops_and_more_than_once(client: ComputeClient, lanes: int | None) -> None:
     """Calls in one kernel share memory, and do not disturb each other: a running total, and a mean of neighbours."""
     run = define("""
 @kernel
@@ -105,6 +139,7 @@ def kernel(x, out):
         total += dsl.block.broadcast(x[k, t], 4) * dsl.block.exclusive_scan(t)
     out[t] = total
 """)
+    run = subgroups_of(client, run, lanes)
     x = generator("loops").integers(-1000, 1000, (5, 37), np.int32)
     out = guarded(client, 37, i32)
     run[1, 37](client.array(x), out.array)
@@ -113,8 +148,9 @@ def kernel(x, out):
     np.testing.assert_array_equal(out.numpy(), want)
 
 
+@pytest.mark.parametrize("lanes", [None, 16, 64])
 @pytest.mark.parametrize("count", [1, 255, 1237])
-def test_forall(client: ComputeClient, count: int) -> None:
+def test_forall(client: ComputeClient, count: int, lanes: int | None) -> None:
     """Padding threads take no part."""
     run = define("""
 @kernel
@@ -127,6 +163,7 @@ def kernel(x, outs):
     outs[4, i] = dsl.block.exclusive_scan(x[i])
     outs[5, i] = dsl.block_dim.x
 """)
+    run = subgroups_of(client, run, lanes)
     x = generator("forall", count).integers(-1000, 1000, count, np.int32)
     out = guarded(client, (6, count), i32)
     run.forall(count)(client.array(x), out.array)
@@ -135,6 +172,14 @@ def kernel(x, outs):
     for start in range(0, count, size):
         part = x[start : start + size]
         np.testing.assert_array_equal(got[:5, start : start + size], _expected(part, np.full(len(part), True)))
+
+
+def subgroups_of(client: ComputeClient, kernel: A, lanes: int | None) -> A:
+    """``kernel`` with subgroups of ``lanes``; None is the device's default."""
+    if lanes is None:
+        return kernel
+    require_subgroup_size(client.target, lanes)
+    return kernel.options(subgroup_size=lanes)
 
 
 def test_forall_in_two_dimensions(client: ComputeClient) -> None:

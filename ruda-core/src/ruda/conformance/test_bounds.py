@@ -142,6 +142,7 @@ def stencil(a: dsl.Array[dsl.f32, 2], out: dsl.Array[dsl.f32, 2]) -> None:
         out[y, x] = row[0] - 2.0 * row[1] + row[2]
 
 
+@pytest.mark.child
 def test_unchecked_agrees_inside(client: ComputeClient) -> None:
     """Where every access is inside, the modes give the same bits."""
     host = np.random.default_rng(5).standard_normal((21, 30)).astype(np.float32)

@@ -42,6 +42,7 @@ def _large(client: ComputeClient, nbytes: int, dtype: str) -> Array:
     return client.empty(nbytes // ruda.types.as_type(dtype).size, dtype)
 
 
+@pytest.mark.child
 @pytest.mark.parametrize("dtype", ["i8", "f32"])
 def test_both_ends_of_3_gib(client: ComputeClient, dtype: str) -> None:
     """By kernels, and by copies of the first and last bytes."""
@@ -61,6 +62,7 @@ def test_both_ends_of_3_gib(client: ComputeClient, dtype: str) -> None:
     client.memory_cleanup()
 
 
+@pytest.mark.child
 def test_strides_over_2_to_the_31_elements(client: ComputeClient) -> None:
     """A view of three elements that far apart, in both directions."""
     a = _large(client, 2 * GIB + 4096, "u8")

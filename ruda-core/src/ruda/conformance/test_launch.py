@@ -100,6 +100,7 @@ def test_an_empty_grid_does_nothing(client: ComputeClient, grid: object) -> None
     assert out.numpy().tolist() == [0, 0]
 
 
+@pytest.mark.child
 def test_limits_are_refused_by_name(client: ComputeClient) -> None:
     """Over a limit a launch raises before the driver is called, and the next launch works."""
     limits = client.target.limits
@@ -124,6 +125,7 @@ def test_limits_are_refused_by_name(client: ComputeClient) -> None:
     assert out.numpy().tolist() == [1, 0]
 
 
+@pytest.mark.child
 def test_the_largest_block(client: ComputeClient) -> None:
     """A block of the largest size runs, all of it."""
     limits = client.target.limits

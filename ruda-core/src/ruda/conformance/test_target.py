@@ -49,6 +49,7 @@ def spelled(name: str) -> str:
     return f"{name}_" if name in ("and", "or") else name
 
 
+@pytest.mark.child
 def test_limits_are_checked_before_the_driver_is_called(client: ComputeClient) -> None:
     """One thread, or one byte of shared memory, more than there is; the limit itself works."""
     limits = client.target.limits
@@ -68,6 +69,7 @@ def test_limits_are_checked_before_the_driver_is_called(client: ComputeClient) -
         define(shared.format(words + 1, 0, 0))[1, 1](out.array)
 
 
+@pytest.mark.child
 def test_out_of_memory(client: ComputeClient) -> None:
     """More than any device has is refused with the figure, and what comes next works."""
     with pytest.raises(OutOfMemoryError, match=str(1 << 60)):

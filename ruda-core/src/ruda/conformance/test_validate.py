@@ -33,6 +33,30 @@ OUTSIDE = {
         "s = dsl.local((2, 9), dsl.i32)\n        s[1, n] = 1",
         "local array s: index 9 of [1, 9] is outside axis 1 of length 9",
     ),
+    "slice": (
+        "row = m[1, 1:]\n        row[n] = 1",
+        "argument m: index 9 of [1, 9] is outside axis 1 of a slice, of length 2",
+    ),
+    "slice within the array": (
+        "out[0] = a[n - 8 : 3][2]",
+        "argument a: index 2 of [2] is outside axis 0 of a slice, of length 2",
+    ),
+    "slice of a slice": (
+        "dsl.atomic.add(a[1:][::2][n - 9 :], n, 1)",
+        "argument a: index 9 of [9] is outside axis 0 of a slice, of length 2",
+    ),
+    "slice, an index before it": (
+        "out[0] = m[:, 1:][1][n - 10]",
+        "argument m: index -1 of [1, -1] is outside axis 1 of a slice, of length 2",
+    ),
+    "slice of rows": (
+        "row = m[1:][n]\n        row[0] = 1",
+        "argument m: index 9 of [9, 0] is outside axis 0 of a slice, of length 1",
+    ),
+    "slice of a shared array": (
+        "s = dsl.shared((4, 6), dsl.i32)\n        s[1, 1:5][4] = 1",
+        "shared array s: index 4 of [1, 4] is outside axis 1 of a slice, of length 4",
+    ),
     "wide": (
         "out[0] = a[dsl.i64(n) << 33]",
         f"argument a: index {9 << 33} of [{9 << 33}] is outside axis 0 of length 5",

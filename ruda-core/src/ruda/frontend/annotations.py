@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType, NoneType, UnionType
-from typing import Any
+from typing import Any, Literal
 
 from ruda.errors import DtypeError, KernelNameError, KernelTypeError
 from ruda.frontend import habits
@@ -89,10 +89,26 @@ class ConstAnnotation(OrNone):
         return "dsl.Const" if self.type is None else f"dsl.Const[{self.type.__name__}]"
 
 
-Annotation = ArrayAnnotation | ScalarAnnotation | ConstAnnotation
+@dataclass(frozen=True)
+class NumberAnnotation:
+    """``int``, ``float`` or ``bool``: a number of this kind; its dtype follows the argument, as without annotation."""
 
-#: Annotations that say what an unannotated parameter means anyway.
-_PLAIN = (int, float, bool, Any, None, inspect.Parameter.empty)
+    kind: Literal["int", "float", "bool"]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+Annotation = ArrayAnnotation | ScalarAnnotation | NumberAnnotation | ConstAnnotation
+
+#: Annotations that say nothing.
+_PLAIN = (Any, None, inspect.Parameter.empty)
+
+_NUMBERS: dict[object, NumberAnnotation] = {
+    int: NumberAnnotation("int"),
+    float: NumberAnnotation("float"),
+    bool: NumberAnnotation("bool"),
+}
 
 
 def resolve(function: FunctionType, annotation: object, pos: Pos) -> tuple[Annotation | None, bool]:
@@ -123,6 +139,8 @@ def _one(function: FunctionType, annotation: object, pos: Pos) -> Annotation | N
         return annotation
     if any(annotation is plain for plain in _PLAIN):
         return None
+    if isinstance(annotation, type) and annotation in _NUMBERS:
+        return _NUMBERS[annotation]
     try:
         return ScalarAnnotation(as_element(annotation))
     except DtypeError:

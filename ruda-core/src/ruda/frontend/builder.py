@@ -64,6 +64,7 @@ class Builder:
         open_arrays: the block in which each local array is declared, by its name.
         target: the name that the value being built is assigned to, if any; arrays are named after it.
         bounds: see ``ir.Kernel``; assert statements exist in "validate" mode.
+        turns: how many functions of ``dsl.block`` were called so far in places where each thread comes once.
         failure: the first error of this run.
     """
 
@@ -95,6 +96,7 @@ class Builder:
         self.open_arrays: dict[str, list[ir.Statement]] = {}
         self.target: str | None = None
         self.bounds = bounds
+        self.turns = 0
         self.failure: KernelError | None = None
         self._names: dict[str, int] = dict.fromkeys(params, 1)
 

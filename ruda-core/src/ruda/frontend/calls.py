@@ -18,6 +18,7 @@ from ruda.frontend.builder import handles
 from ruda.frontend.device import DeviceFunction
 from ruda.frontend.inline import inline
 from ruda.frontend.values import NONE, Static, Value, describe, name_of
+from ruda.frontend.views import Records, View
 from ruda.types import ScalarType, StructType, VecType, as_type
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def call(b: Builder, node: ast.Call) -> Value:
     callee = b.value(node.func)
     pos = b.pos(node)
     if not isinstance(callee, Static):
-        raise b.error(KernelTypeError, f"{describe(callee)} cannot be called", pos)
+        hint = "index it: a[i]" if isinstance(callee, View | Records) else "it is a value: leave out the ()"
+        raise b.error(KernelTypeError, f"{describe(callee)} cannot be called", pos, hint)
     function = callee.value
     args = tuple(b.value(arg) for arg in node.args)
     keywords = {k.arg: b.value(k.value) for k in node.keywords if k.arg is not None}
@@ -117,6 +119,11 @@ def _advice(function: object) -> str | None:
         return "a kernel is launched from the host; move the code into a function decorated with @dsl.func"
     if (defined := habits.of_object(function)) is not None:
         return habits.dotted(defined[0], (defined[1],))
+    owner = getattr(function, "__self__", None)
+    if type(owner).__name__ in ("Random", "RandomState", "Generator"):
+        return "write dsl.random.uniform(seed, i), or another function of dsl.random"
+    if getattr(function, "__module__", None) == "math":
+        return "kernels do not have this one of math; write it with the functions under dsl"
     if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != "numpy":
         return f"decorate {function.__name__} with @dsl.func"
     for functions, advice in _BUILTINS:
@@ -136,8 +143,25 @@ def lower(b: Builder, made: Call, name: str, function: Lower, *first: object) ->
         bound = signature.bind(*made.args, **made.keywords)
     except TypeError as error:
         shown = ", ".join(p.name if p.default is p.empty else f"{p.name}=..." for p in signature.parameters.values())
+        if name.startswith("dsl.atomic.") and made.node.args:
+            shown = _apart(made.node) or shown
         raise b.error(KernelTypeError, f"{name}: {error}", made.pos, f"{name}({shown})") from None
     return function(b, made, *first, *bound.args, **bound.kwargs) or NONE
+
+
+def _apart(node: ast.Call) -> str | None:
+    """The arguments of an atomic operation on ``a[i]`` or ``a[i].field`` as it takes them; None for anything else."""
+    place: ast.expr = node.args[0]
+    fields = ""
+    while isinstance(place, ast.Attribute):
+        fields = f".{place.attr}{fields}"
+        place = place.value
+    if not isinstance(place, ast.Subscript):
+        return None
+    index = ast.unparse(place.slice)
+    if isinstance(place.slice, ast.Tuple):
+        index = f"({index.removeprefix('(').removesuffix(')')})"
+    return ", ".join([f"{ast.unparse(place.value)}{fields}", index, *map(ast.unparse, node.args[1:])])
 
 
 def _signature(function: Lower, skip: int) -> inspect.Signature:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.calls import Call, Intrinsic
+from ruda.frontend.lanes import lanewise, vec
 from ruda.frontend.promote import accept, cast, convert, number, scalar, type_of, weak_in
 from ruda.frontend.values import Static, Symbol, Type, Typed, Value, Vec, describe
 from ruda.ir import FenceScope
@@ -51,15 +52,27 @@ def _spelling(row: SubgroupOp) -> str:
 
 
 def _exchange(b: Builder, pos: ir.Pos, row: SubgroupOp, *operands: Value) -> Value:
-    given = [scalar(b, operand, pos) for operand in operands]
+    """One operation; of a vector one a lane of it, in a row, so that the same threads take part in all."""
+    lane = _lane(b, row, operands[-1], pos) if row.lane else None
+    operand = operands[0] if row.accepts else None
+    if not isinstance(operand, Vec):
+        return _exchanged(b, pos, row, operand, lane)
+    if row.result == "ballot":
+        raise b.error(KernelTypeError, f"{_spelling(row)} of {describe(operand)}", pos, "take one lane: v.x")
+    once = lane and b.let(lane, row.lane, pos)
+    return vec(tuple(x for v in operand.lanes if isinstance(x := _exchanged(b, pos, row, v, once), Typed)))
+
+
+def _exchanged(b: Builder, pos: ir.Pos, row: SubgroupOp, operand: Value | None, lane: ir.Expr | None) -> Value:
+    given = [] if operand is None else [scalar(b, operand, pos)]
     type = _operand_type(b, row, type_of(b, given[0], pos), pos) if given else Type(bool_)
     args: list[ir.Expr] = []
     if given and type.scalar == bool_:
         args.append(accept(b, given[0], bool_, pos, f"the operand of {_spelling(row)}"))
     elif given:
         args.append(convert(b, given[0], type.scalar, pos))
-    if row.lane:
-        args.append(_lane(b, row, operands[-1], pos))
+    if lane is not None:
+        args.append(lane)
     results = row.results(type.scalar if row.accepts else None)
     values = tuple(ir.Value(t, b.fresh(row.dsl)) for t in results)
     b.emit(ir.Subgroup(values, row.name, tuple(args), pos=pos))
@@ -103,6 +116,8 @@ def _lane(b: Builder, row: SubgroupOp, value: Value, pos: ir.Pos) -> ir.Expr:
 def _uniform(b: Builder, made: Call, x: Value) -> Value:
     """``x`` of the first thread of the block that has not returned, in all of them; a barrier, for uniform flow."""
     pos = made.pos
+    if (whole := lanewise(b, lambda lane: _uniform(b, made, lane), (x,), pos)) is not None:
+        return whole
     given = scalar(b, x, pos)
     if isinstance(given, Static):
         return given

@@ -110,12 +110,12 @@ def _expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
             return args
         case ir.Declare(init=init):
             return () if init is None else (init,)
-        case ir.Load(indices=indices, part=part):
-            return (*indices, *part.exprs)
-        case ir.Store(indices=indices, part=part, exprs=exprs):
-            return (*indices, *part.exprs, *exprs)
-        case ir.Atomic(indices=indices, part=part, args=args):
-            return (*indices, *part.exprs, *args)
+        case ir.Load():
+            return ir.address(statement)
+        case ir.Store(exprs=exprs):
+            return (*ir.address(statement), *exprs)
+        case ir.Atomic(args=args):
+            return (*ir.address(statement), *args)
         case ir.Report(args=args):
             return args
         case ir.If(cond=cond):

@@ -30,8 +30,13 @@ _NESTED = 8
 
 @dataclass(eq=False)
 class IrLoop:
-    """An IR loop under construction; ``crossing`` are outer ones that something inside leaves."""
+    """An IR loop under construction; ``crossing`` are outer ones that something inside leaves.
 
+    Attributes:
+        repeats: it is no wrapper.
+    """
+
+    repeats: bool = False
     flag: ir.Local | None = None
     crossing: list[IrLoop] = field(default_factory=list)
 
@@ -47,14 +52,20 @@ class PythonLoop:
 
 
 @contextmanager
-def ir_loop(b: Builder) -> Iterator[IrLoop]:
+def ir_loop(b: Builder, *, repeats: bool = False) -> Iterator[IrLoop]:
     """Open an IR loop; the caller opens its block."""
-    loop = IrLoop()
+    loop = IrLoop(repeats)
     b.loops.append(loop)
     try:
         yield loop
     finally:
         b.loops.pop()
+
+
+def runs_once(b: Builder) -> bool:
+    """Whether every thread comes to the present place, once: in no branch and no loop, and nothing leaves before."""
+    straight = len(b.blocks) == len(b.loops) + 1 and not any(loop.repeats for loop in b.loops)
+    return straight and not any(map(_breaks, b.blocks))
 
 
 def leave(b: Builder, target: IrLoop, pos: ir.Pos) -> None:

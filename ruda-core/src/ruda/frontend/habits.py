@@ -251,6 +251,11 @@ def dotted(framework: str, attributes: tuple[str, ...]) -> str:
     return f"names of {_ROOTS[framework][0]} mean nothing in a ruda kernel; its names are under dsl"
 
 
+def anywhere(name: str) -> str | None:
+    """What to write instead of a name that some framework has (``arange``), or None."""
+    return next((dotted(root, (name,)) for root in _ROOTS if f"{root}.{name}" in _HABITS), None)
+
+
 def bare(name: str) -> str | None:
     """What to write instead of a bare name, or None."""
     found = _BARE.get(name)

@@ -20,7 +20,7 @@ from ruda.frontend.tables import Constant
 from ruda.frontend.values import NONE, Range, Static, Typed, Unrolled, Value, Vec, describe, pack, static, unpack
 from ruda.frontend.views import Records, View, assembled, leaves
 from ruda.ir.ops import ATOMICS, OPS
-from ruda.types import ElementType, ScalarType, VecType, as_element, as_type, bool_, vec_type
+from ruda.types import ElementType, ScalarType, StructType, VecType, as_element, as_type, bool_, vec_type
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -73,7 +73,7 @@ def _atomic(b: Builder, made: Call, name: str, array: Value, index: Value, *valu
         raise b.error(KernelTypeError, f"dsl.atomic.{op.dsl} on an array of {type}", pos, f"it takes {accepted}")
     args = tuple(accept(b, value, type, pos, f"array {memory.name}") for value in values)
     old = ir.Value(type, b.fresh(f"{memory.name}.old")) if op.returns else None
-    b.emit(ir.Atomic(old, name, memory, view.indices, args, part=view.part, pos=pos))
+    b.emit(ir.Atomic(old, name, memory, view.indices, args, part=view.part, within=view.within, pos=pos))
     return NONE if old is None else Typed(old)
 
 
@@ -82,6 +82,7 @@ class Topology(KernelValue):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.__ruda_advice__ = f"name an axis: dsl.{name}.x"
 
     def kernel_attribute(self, b: Builder, name: str, pos: ir.Pos) -> Value | None:
         """The value of one axis; block dimensions are constants."""
@@ -175,9 +176,10 @@ def _shape(b: Builder, value: Value, pos: ir.Pos) -> tuple[int, ...]:
     sizes = tuple(n for n in shape if type(n) is int)
     if len(sizes) != len(shape):
         what = "the shape of a shared or local array is not known at compile time"
-        raise b.error(
-            KernelTypeError, what, pos, "use literals, captured constants, dsl.block_dim, or dsl.Const parameters"
-        )
+        hint = "use literals, captured constants, dsl.block_dim, or dsl.Const parameters"
+        if any(isinstance(n, ScalarType | VecType | StructType) for n in shape):
+            what, hint = "a dtype in the place of a shape", "the shape comes first: dsl.shared(shape, dtype)"
+        raise b.error(KernelTypeError, what, pos, hint)
     if any(n < 1 for n in sizes):
         raise b.error(KernelValueError, f"shape {sizes}: each axis is at least 1", pos, "write the length of each axis")
     return sizes
@@ -250,7 +252,7 @@ def _load(b: Builder, made: Call, array: Value, index: Value, width: Value) -> V
     if view.slices or not _in_order(places[0]):
         return vec(tuple(lane for p in places if isinstance(lane := load(b, p, made.pos), Typed)))
     lanes = tuple(ir.Value(type.elem, b.fresh(f"{view.memory.name}.at")) for _ in range(type.lanes))
-    b.emit(ir.Load(lanes, view.memory, places[0].indices, pos=made.pos))
+    b.emit(ir.Load(lanes, view.memory, places[0].indices, within=places[0].within, pos=made.pos))
     return vec(tuple(map(Typed, lanes)))
 
 
@@ -265,7 +267,7 @@ def _store(b: Builder, made: Call, array: Value, index: Value, value: Value) -> 
         for place, expr in zip(places, exprs, strict=True):
             store(b, place, Typed(expr), made.pos)
         return
-    b.emit(ir.Store(view.memory, places[0].indices, exprs, pos=made.pos))
+    b.emit(ir.Store(view.memory, places[0].indices, exprs, within=places[0].within, pos=made.pos))
 
 
 def _barrier(b: Builder, made: Call) -> None:

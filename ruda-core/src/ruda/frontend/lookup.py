@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def constant(b: Builder, node: ast.Constant) -> Value:
     """A literal."""
     if isinstance(node.value, complex | bytes):
-        raise b.error(KernelTypeError, f"kernels have no {type(node.value).__name__} values", b.pos(node))
+        hint = "keep real and imaginary parts in two values" if isinstance(node.value, complex) else "write its numbers"
+        raise b.error(KernelTypeError, f"kernels have no {type(node.value).__name__} values", b.pos(node), hint)
     return Static(node.value)
 
 
@@ -119,7 +120,8 @@ def attribute_of(b: Builder, base: object, name: str, node: ast.Attribute) -> Va
     try:
         value = getattr(base, name)
     except AttributeError:
-        hint = habits.bare(name) or _did_you_mean(name, dir(base))
+        under_dsl = name_of(base).partition(".")[0] == "ruda"
+        hint = habits.bare(name) or (habits.anywhere(name) if under_dsl else None) or _did_you_mean(name, dir(base))
         raise b.error(KernelNameError, f"{name_of(base)} has no {name}", pos, hint) from None
     return captured(b, value, ast.unparse(node), pos)
 

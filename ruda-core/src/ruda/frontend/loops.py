@@ -52,7 +52,7 @@ def for_statement(b: Builder, node: ast.For) -> None:
 def while_statement(b: Builder, node: ast.While) -> None:
     """``while``."""
     pos = b.pos(node.test)
-    with _flow(b, node) as broke, ir_loop(b) as loop, b.block() as body:
+    with _flow(b, node) as broke, ir_loop(b, repeats=True) as loop, b.block() as body:
         known = condition(b, node.test)
         if not isinstance(known, bool):
             leaving = ir.Apply(bool_, "not", (known,), pos)
@@ -71,7 +71,7 @@ def _counted(b: Builder, node: ast.For, bounds: Range) -> None:
     name = node.target.id if isinstance(node.target, ast.Name) else "item"
     value = ir.Value(type.scalar, b.fresh(name))
     pos = b.pos(node)
-    with _flow(b, node) as broke, ir_loop(b) as loop, b.block() as body:
+    with _flow(b, node) as broke, ir_loop(b, repeats=True) as loop, b.block() as body:
         assign_to(b, node.target, Typed(value, type.index), b.pos(node.target), loop=True)
         _body(b, node, PythonLoop(loop, loop, True, broke))
     close(b, loop, ir.For(value, start, step, count, ir.Block(tuple(body)), pos=pos))

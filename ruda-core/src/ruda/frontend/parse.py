@@ -8,6 +8,7 @@ import dis
 import inspect
 import linecache
 import sys
+import warnings
 from types import CodeType, FunctionType
 
 from ruda.errors import KernelSyntaxError
@@ -78,14 +79,18 @@ def code_of(node: ast.FunctionDef, file: str, free: tuple[str, ...], flags: int)
         flags: ``co_flags`` of the code, for its ``__future__`` features.
     """
     bare = ast.FunctionDef(**{f: getattr(node, f) for f in node._fields if f not in ("decorator_list", "returns")})
-    bare.decorator_list, bare.returns = [], None
+    # Decorators count by their place alone: the function's first line is that of the first.
+    bare.decorator_list = [ast.copy_location(ast.Constant(None), d) for d in node.decorator_list]
+    bare.returns = None
     cells = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in free if n != "__class__"]
     factory = ast.parse("def factory(): pass")
     assert isinstance(factory.body[0], ast.FunctionDef)
     outside = [] if node.name in free else [ast.Global([node.name])]
     factory.body[0].body = [*outside, *cells, ast.copy_location(bare, node)]
     features = flags & 0x1FF0000
-    module = compile(ast.fix_missing_locations(factory), file, "exec", features, dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # Python gave it when it compiled the file, if it did so now
+        module = compile(ast.fix_missing_locations(factory), file, "exec", features, dont_inherit=True)
     found = [inner for outer in _codes(module) for inner in _codes(outer) if inner.co_name == node.name]
     return found[0] if found else None
 
@@ -112,7 +117,14 @@ def _lines(file: str, function: FunctionType) -> list[str]:
     if not lines and file == "<string>" and sys.argv[:1] == ["-c"] and len(sys.argv) < len(sys.orig_argv):
         # Before 3.13 Python itself does not keep the text of `python -c`; sys.argv is "-c" and what follows the text.
         lines = sys.orig_argv[-len(sys.argv)].splitlines(keepends=True)
+    if lines and file == "<string>":  # what exec runs has that name too
+        text = compile("".join(lines), file, "exec", dont_inherit=True)
+        return lines if _holds(text, function.__code__) else []
     return lines
+
+
+def _holds(outer: CodeType, code: CodeType) -> bool:
+    return any(inner == code or _holds(inner, code) for inner in _codes(outer))
 
 
 def _unnamed(pos: Pos) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ruda import ir
 from ruda.errors import KernelTypeError, KernelValueError
-from ruda.frontend.values import Choice, Scalar, Static, TableItem, Type, Typed, Value, describe, unpack
+from ruda.frontend.values import Choice, Record, Scalar, Static, TableItem, Type, Typed, Value, Vec, describe, unpack
 from ruda.frontend.views import View
 from ruda.ir.ops.rounding import convert as round_once
 from ruda.types import STORAGE, ScalarType, bool_, f32, f64, i32, i64, promote, u32, u64
@@ -103,9 +103,13 @@ def _advice(value: Value) -> str | None:
         return "index it or unpack it: x, y = ..."
     if isinstance(value, Static):
         if value.value is None:
-            return "test for it first: if x is None"
+            return "test for it first, if x is None; a function gives None where it returns nothing"
+        if (advice := getattr(value.value, "__ruda_advice__", None)) is not None:
+            return str(advice)
         return "call it" if callable(value.value) else "strings and other objects can be compared at compile time only"
-    return None
+    if isinstance(value, Record):
+        return f"take a field, such as x.{value.type.fields[0].name}"
+    return "take one of its lanes, such as v.x" if isinstance(value, Vec) else None
 
 
 def scalar(b: Builder, value: Value, pos: ir.Pos) -> Scalar:

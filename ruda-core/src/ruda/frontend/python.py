@@ -158,7 +158,8 @@ def extreme(op: str, function: Callable[..., Any]) -> Lower:
     def lower(b: Builder, made: Call, *values: Value) -> Value:
         items = unpack(values[0]) if len(values) == 1 else values
         if not items:
-            raise b.error(KernelTypeError, f"{op} needs two or more values, or a tuple", made.pos)
+            hint = f"write a loop, or a.{op}() on the host" if values and isinstance(values[0], View) else f"{op}(x, y)"
+            raise b.error(KernelTypeError, f"{op} needs two or more values, or a tuple", made.pos, hint)
         if all(isinstance(item, Static) for item in items):
             return python(b, function, ([b.static(item) for item in items],), made.pos)
         vectors = lanewise(b, lambda *lanes: lower(b, made, *lanes), items, made.pos)

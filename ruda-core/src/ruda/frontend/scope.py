@@ -185,7 +185,8 @@ class Scope:
             form, items = taken
             return PartsSlot(form, [self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
         if isinstance(value, View):
-            return ViewSlot(value, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(value.exprs))])
+            view = value.plain
+            return ViewSlot(view, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(view.exprs))])
         if isinstance(value, Records):
             return RecordsSlot(value, [self._slot(b, name, field) for field in value.fields])
         if isinstance(value, Static) and not value.is_number:
@@ -204,8 +205,8 @@ class Scope:
                     for i, (part, item) in enumerate(zip(slots, taken[1], strict=True)):
                         self._assign(b, f"{name}.{i}", part, item, pos)
                     return
-            case ViewSlot(view=view, exprs=variables), View() if view.like(value):
-                for part, expr in zip(variables, value.exprs, strict=True):
+            case ViewSlot(view=view, exprs=variables), View() if view.like(value.plain):
+                for part, expr in zip(variables, value.plain.exprs, strict=True):
                     self._assign(b, name, part, Typed(as_index(b, expr, pos)), pos)
                 return
             case RecordsSlot(array=array, fields=slots), Records() if array.type == value.type:
@@ -215,6 +216,9 @@ class Scope:
             case Static(value=old), Static(value=new) if old is new or old == new:
                 return
         before = describe(self._read(slot))
+        if name == RESULT:
+            what = f"{b.scope.source.name} returns {before} elsewhere, and {describe(value)} here"
+            raise b.error(KernelTypeError, what, pos, "return values of one kind, and tuples of one length")
         raise b.error(
             KernelTypeError,
             f"{name} already holds {before}, which cannot become {describe(value)}",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from ruda import ir
 from ruda.errors import KernelNameError, KernelTypeError, KernelValueError
 from ruda.frontend.operators import binary, index_expression
-from ruda.frontend.promote import accept, as_index, cast
+from ruda.frontend.promote import accept, as_index
 from ruda.frontend.values import Cut, Record, Static, Typed, Value, Vec, describe, pack, parts, static, unpack
-from ruda.frontend.views import Member, Records, Slice, View, first_view
-from ruda.types import ElementType, ScalarType, StructType, VecType, as_type, bool_
+from ruda.frontend.views import Inside, Member, Records, Slice, View, first_view
+from ruda.types import ElementType, ScalarType, StructType, VecType
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
 
-Selector = ir.Expr | Slice
+Selector = ir.Expr | Inside | Slice
 
 
 def select(b: Builder, base: View | Records, index: Value, pos: ir.Pos, where: ir.Pos) -> View | Records:
@@ -91,12 +91,7 @@ def _within(b: Builder, slice: Slice, item: ir.Expr | Cut, pos: ir.Pos) -> Selec
         return item
     index = b.let(as_index(b, item, pos), "i", pos)
     place = _op("add", slice.start, _scaled(index, slice.step, pos), pos=pos)
-    if b.bounds == "unchecked":
-        return place
-    # Behind the slice the array may go on: such an index becomes one that is outside of every array.
-    wide = as_type(f"u{index.type.bits}")
-    inside = ir.Apply(bool_, "lt", (cast(index, wide, pos), cast(slice.length, wide, pos)), pos)
-    return ir.Apply(index.type, "select", (inside, place, ir.Const(index.type, -1)), pos)
+    return place if b.bounds == "unchecked" else Inside(place, index, slice.length)
 
 
 def _scaled(expr: ir.Expr, step: int, pos: ir.Pos) -> ir.Expr:
@@ -220,10 +215,10 @@ def load(b: Builder, base: View | Records, pos: ir.Pos) -> Value:
     type, name = base.type, f"{base.memory.name}.at"
     if isinstance(type, ScalarType):
         value = ir.Value(type, b.fresh(name))
-        b.emit(ir.Load((value,), base.memory, base.indices, part=base.part, pos=pos))
+        b.emit(ir.Load((value,), base.memory, base.indices, part=base.part, within=base.within, pos=pos))
         return Typed(value)
     lanes = tuple(ir.Value(type.elem, b.fresh(name)) for _ in range(type.lanes))
-    b.emit(ir.Load(lanes, base.memory, _first_lane(b, base), part=base.part, pos=pos))
+    b.emit(ir.Load(lanes, base.memory, _first_lane(b, base), part=base.part, within=base.within, pos=pos))
     return Vec(type, tuple(map(Typed, lanes)))
 
 
@@ -275,7 +270,7 @@ def _store(b: Builder, base: View | Records, value: Value, pos: ir.Pos) -> None:
     check_writable(b, base, pos)
     exprs = converted(b, value, base.type, pos, f"array {base.memory.name}")
     indices = _first_lane(b, base) if isinstance(base.type, VecType) else base.indices
-    b.emit(ir.Store(base.memory, indices, exprs, part=base.part, pos=pos))
+    b.emit(ir.Store(base.memory, indices, exprs, part=base.part, within=base.within, pos=pos))
 
 
 def converted(b: Builder, value: Value, type: ScalarType | VecType, pos: ir.Pos, what: str) -> tuple[ir.Expr, ...]:

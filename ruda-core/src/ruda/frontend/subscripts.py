@@ -14,7 +14,7 @@ from ruda.frontend.members import METHODS, position, swizzle, value_attribute
 from ruda.frontend.operators import index_expression, python
 from ruda.frontend.selection import extents, lane, load, select, size
 from ruda.frontend.tuples import item
-from ruda.frontend.values import Bundle, Cut, Record, Static, Value, Vec, describe, pack, unpack
+from ruda.frontend.values import Bundle, Cut, Record, Static, Typed, Value, Vec, describe, pack, unpack
 from ruda.frontend.views import Records, View, first_view
 from ruda.types import VecType
 
@@ -101,6 +101,10 @@ def attribute_place(b: Builder, node: ast.Attribute, base: Value) -> Value:
             vector = load(b, base, pos)
             assert isinstance(vector, Vec)
             return value_attribute(b, vector, node.attr, pos)
+        case Typed() if node.attr == "dtype":
+            return Static(base.expr.type)
+        case Vec() if node.attr == "dtype":
+            return Static(base.type)
         case View() | Records():
             return _array_attribute(b, base, node.attr, pos)
         case Bundle() if node.attr in base.type.names:
@@ -109,11 +113,25 @@ def attribute_place(b: Builder, node: ast.Attribute, base: Value) -> Value:
             return value_attribute(b, base, node.attr, pos)
         case Static():
             return attribute_of(b, base.value, node.attr, node)
-    hint = f"its fields are {', '.join(base.type.names)}" if isinstance(base, Bundle) else None
+    hint = f"its fields are {', '.join(base.type.names)}" if isinstance(base, Bundle) else _OF_NUMBERS.get(node.attr)
     raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos, hint)
 
 
 _ATTRIBUTES = ("shape", "size", "ndim", "dtype")
+#: What to write instead of attributes that NumPy's and Python's numbers have.
+_OF_NUMBERS = {
+    "astype": "call the dtype: dsl.i32(x)",
+    "to": "call the dtype: dsl.i32(x)",
+    "cast": "call the dtype: dsl.i32(x)",
+    "view": "write dsl.bitcast(x, dtype)",
+    "item": "leave it out: it is a number",
+    "bit_count": "write dsl.popcount(x)",
+    "sqrt": "write dsl.sqrt(x)",
+    "exp": "write dsl.exp(x)",
+    "abs": "write abs(x)",
+    "real": "kernels have no complex values",
+    "imag": "kernels have no complex values",
+}
 _ADVICE = {
     "T": "pass a.T from the host: it is a view",
     "copy": "write a loop",
@@ -131,6 +149,8 @@ def _array_attribute(b: Builder, base: View | Records, name: str, pos: ir.Pos) -
         return Static(base.rank)
     if name == "dtype":
         return Static(base.type)
+    if not base.rank and name in _OF_NUMBERS:
+        raise b.error(KernelNameError, f"a number has no attribute {name} in a kernel", pos, _OF_NUMBERS[name])
     if isinstance(base, Records):
         hint = f"its fields are {', '.join(f.name for f in base.type.fields)}"
         raise b.error(KernelNameError, f"{base.type} has no field {name}", pos, hint)

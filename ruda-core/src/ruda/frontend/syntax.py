@@ -37,7 +37,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.ListComp: ("comprehension", _LOOP),
     ast.SetComp: ("comprehension", _LOOP),
     ast.DictComp: ("comprehension", _LOOP),
-    ast.GeneratorExp: ("generator expression", _LOOP),
+    ast.GeneratorExp: ("generator expression", "write a loop"),
     ast.List: (
         "list",
         "write a tuple (...), dsl.Vec[dsl.f32, 2](...), or dsl.local(shape, dtype) for a thread's array",

@@ -49,8 +49,8 @@ def assign_to(b: Builder, target: ast.expr, value: Value, pos: ir.Pos, *, loop: 
                 hint = "assign elements one by one: x = a[0]" if isinstance(value, View | Records) else None
                 raise b.error(KernelTypeError, f"{describe(value)} cannot be unpacked", pos, hint)
             if len(items) != len(target.elts):
-                what = f"{len(items)} values for {len(target.elts)} names"
-                raise b.error(KernelTypeError, what, pos)
+                what = f"{len(items)} value{'' if len(items) == 1 else 's'} for {len(target.elts)} names"
+                raise b.error(KernelTypeError, what, pos, "name each of them")
             for part, item in zip(target.elts, [snapshot(b, item, pos) for item in items], strict=True):
                 assign_to(b, part, item, pos, loop=loop)
         case _:
@@ -137,7 +137,11 @@ class Part:
             return with_attribute(b, self.base, node.attr, value, where, pos)
         if not isinstance(self.base, Vec | Record) and not _is_field(node.value):
             what = f"an item of {describe(self.base)} cannot be assigned"
-            hint = "use dsl.local(shape, dtype) for values that change" if unpack(self.base) is not None else None
+            hint = "pass an array to write to"
+            if unpack(self.base) is not None:
+                hint = "use dsl.local(shape, dtype) for values that change"
+            elif isinstance(self.base, Static) and self.base.value is None:
+                hint = "pass an array, or test for it first: if x is not None"
             raise b.error(KernelTypeError, what, where, hint)
         return with_item(b, self.base, self.index, value, where, pos)
 

@@ -51,6 +51,7 @@ def make_record(b: Builder, made: Call, type: StructType) -> Value:
         what = f"{type} has {len(names)} fields, {len(made.args)} values are given"
         raise b.error(KernelTypeError, what, made.pos, shown)
     given = dict(zip(names, made.args, strict=False))
+    nodes = dict(zip(names, made.node.args, strict=False)) | {k.arg: k.value for k in made.node.keywords if k.arg}
     for name, value in made.keywords.items():
         if name not in names or name in given:
             what = f"{type} {'has no field' if name not in names else 'gets two values for'} {name}"
@@ -60,7 +61,8 @@ def make_record(b: Builder, made: Call, type: StructType) -> Value:
     for field in type.fields:
         if field.name in given:
             what = f"field {field.name} of {type}"
-            fields.append(field_value(b, given[field.name], field, field.shape, made.pos, what))
+            pos = b.pos(nodes[field.name])
+            fields.append(field_value(b, given[field.name], field, field.shape, pos, what))
         else:
             fields.append(_zero(b, field.type, field.shape, made.pos))
     return Record(type, tuple(fields))

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeAlias
 
 from ruda import ir
-from ruda.types import ElementType, ScalarType, StructType, VecType
+from ruda.types import ElementType, ScalarType, StructType, VecType, as_type, bool_
 
 Memory: TypeAlias = ir.Array | ir.StaticArray
 
@@ -24,6 +24,31 @@ class Slice:
     length: ir.Expr
     step: int = 1
     whole: bool = False
+
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        return (self.start, self.length)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """An index of a slice: ``place`` in the memory where ``index`` is less than the slice's ``length``."""
+
+    place: ir.Expr
+    index: ir.Expr
+    length: ir.Expr
+
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        return (self.place, self.index, self.length)
+
+    @property
+    def expr(self) -> ir.Expr:
+        """``place`` alone; -1, which is outside of every array, where ``index`` is outside of the slice."""
+        type = self.place.type
+        wide = as_type(f"u{type.bits}")
+        index, length = (ir.Apply(wide, "cast", (e,)) for e in (self.index, self.length))
+        return ir.Apply(type, "select", (ir.Apply(bool_, "lt", (index, length)), self.place, ir.Const(type, -1)))
 
 
 @dataclass(frozen=True)
@@ -47,7 +72,7 @@ class View:
     """
 
     memory: Memory
-    lead: tuple[ir.Expr | Slice, ...] = ()
+    lead: tuple[ir.Expr | Inside | Slice, ...] = ()
     member: Member | None = None
 
     @property
@@ -91,25 +116,43 @@ class View:
     def indices(self) -> tuple[ir.Expr, ...]:
         """The indices of the element that a view of rank 0 is."""
         assert self.rank == 0
-        return tuple(item for item in self.lead if not isinstance(item, Slice))
+        places = (item.place if isinstance(item, Inside) else item for item in self.lead)
+        return tuple(item for item in places if not isinstance(item, Slice))
+
+    @property
+    def within(self) -> tuple[ir.Within, ...]:
+        """Which of :attr:`indices` are those of slices."""
+        lead = enumerate(self.lead)
+        return tuple(ir.Within(axis, item.index, item.length) for axis, item in lead if isinstance(item, Inside))
 
     @property
     def exprs(self) -> tuple[ir.Expr, ...]:
         """Every expression that the view depends on."""
-        lead = (e for item in self.lead for e in ((item.start, item.length) if isinstance(item, Slice) else (item,)))
+        lead = (e for item in self.lead for e in (item.exprs if isinstance(item, Slice | Inside) else (item,)))
         return (*lead, *self.part.exprs)
 
     def with_exprs(self, exprs: Sequence[ir.Expr]) -> View:
         """The view with others in place of :attr:`exprs`."""
         rest = iter(exprs)
-        lead = tuple(
-            replace(item, start=next(rest), length=next(rest)) if isinstance(item, Slice) else next(rest)
-            for item in self.lead
-        )
+        lead: list[ir.Expr | Inside | Slice] = []
+        for item in self.lead:
+            match item:
+                case Slice():
+                    lead.append(replace(item, start=next(rest), length=next(rest)))
+                case Inside():
+                    lead.append(Inside(next(rest), next(rest), next(rest)))
+                case _:
+                    lead.append(next(rest))
         if self.member is None:
-            return View(self.memory, lead)
+            return View(self.memory, tuple(lead))
         steps = tuple(replace(step, index=next(rest)) for step in self.part.steps)
-        return View(self.memory, lead, replace(self.member, part=ir.Part(self.part.offset, steps)))
+        return View(self.memory, tuple(lead), replace(self.member, part=ir.Part(self.part.offset, steps)))
+
+    @property
+    def plain(self) -> View:
+        """The view with an expression an index, so that a name that holds several views holds one number an index."""
+        lead = (item.expr if isinstance(item, Inside) else item for item in self.lead)
+        return View(self.memory, tuple(lead), self.member)
 
     def like(self, other: View) -> bool:
         """Whether the two differ in :attr:`exprs` alone."""

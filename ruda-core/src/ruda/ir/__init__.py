@@ -20,6 +20,7 @@ from ruda.ir.expressions import (
     Step,
     Stride,
     Value,
+    Within,
 )
 from ruda.ir.kernels import (
     Bounds,
@@ -52,6 +53,7 @@ from ruda.ir.statements import (
     Store,
     Subgroup,
     Uniform,
+    address,
     blocks,
     walk,
 )
@@ -104,6 +106,8 @@ __all__ = [
     "Subgroup",
     "Uniform",
     "Value",
+    "Within",
+    "address",
     "blocks",
     "walk",
 ]

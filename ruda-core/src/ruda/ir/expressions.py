@@ -190,3 +190,15 @@ class Part:
 
 
 WHOLE = Part()
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """That the index of ``axis`` is one of a slice: ``index`` is what it is there, in a slice of ``length``.
+
+    The slice lies inside of the memory, so an access happens where ``index`` is inside of the slice.
+    """
+
+    axis: int
+    index: Expr
+    length: Expr

@@ -20,6 +20,7 @@ from ruda.ir.expressions import (
     Step,
     Stride,
     Value,
+    Within,
 )
 from ruda.ir.kernels import Bounds, Function, Kernel
 from ruda.ir.scanner import Scanner
@@ -229,12 +230,12 @@ class _Parser(Scanner):
                 element = self.element()
                 return Load(tuple(loaded), *element, pos=self.pos())
             case "store":
-                place, indices, guard, part = self.element()
+                place, indices, guard, part, within = self.element()
                 self.sign("=")
                 stored = [self.expr()]
                 while self.accept(","):
                     stored.append(self.expr())
-                return Store(place, indices, tuple(stored), guard, part, pos=self.pos())
+                return Store(place, indices, tuple(stored), guard, part, within, pos=self.pos())
             case "atomic":
                 return self.atomic()
             case "barrier":
@@ -301,9 +302,9 @@ class _Parser(Scanner):
             value = self.definition()
             self.sign("=")
         op = self.expect(r"[\w.]+", "an atomic operation")
-        memory, indices, guard, part = self.element()
+        memory, indices, guard, part, within = self.element()
         args = self.operands()
-        return Atomic(value, op, memory, indices, args, guard, part, pos=self.pos())
+        return Atomic(value, op, memory, indices, args, guard, part, within, pos=self.pos())
 
     def declared(self) -> Local:
         name = self.name("&")
@@ -312,15 +313,27 @@ class _Parser(Scanner):
         self.names["&" + name] = local
         return local
 
-    def element(self) -> tuple[Memory, tuple[Expr, ...], Expr | None, Part]:
+    def element(self) -> tuple[Memory, tuple[Expr, ...], Expr | None, Part, tuple[Within, ...]]:
         memory = self.memory()
         self.sign("[")
         indices: list[Expr] = []
         while self.listed("]"):
             indices.append(self.expr())
         part = self.part() if self.accept(r"\.part\(") else WHOLE
+        within = self.within() if self.accept(r"\.within\(") else ()
         guard = self.expr() if self.accept(r"where\b") else None
-        return memory, tuple(indices), guard, part
+        return memory, tuple(indices), guard, part, within
+
+    def within(self) -> tuple[Within, ...]:
+        """Slices up to ``)``."""
+        slices: list[Within] = []
+        while self.listed(")"):
+            axis = self.integer()
+            self.sign(":")
+            index = self.expr()
+            self.word("of")
+            slices.append(Within(axis, index, self.expr()))
+        return tuple(slices)
 
     def part(self) -> Part:
         """A part up to ``)``."""

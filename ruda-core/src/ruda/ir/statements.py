@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from ruda.ir.expressions import NOWHERE, WHOLE, Expr, Local, LocalArray, Memory, Part, Pos, Value
+from ruda.ir.expressions import NOWHERE, WHOLE, Expr, Local, LocalArray, Memory, Part, Pos, Value, Within
 from ruda.types import ScalarType
 
 #: Whose view a fence orders.
@@ -66,7 +66,8 @@ class Load(Statement):
     of the values' type, and ``part`` is WHOLE.
 
     Several values are neighbours: lanes of a vector element, or elements along
-    the last axis of memory in C order.
+    the last axis of memory in C order. Where bounds are checked ``within``
+    says which indices are those of slices.
     """
 
     values: tuple[Value, ...]
@@ -74,6 +75,7 @@ class Load(Statement):
     indices: tuple[Expr, ...]
     guard: Expr | None = None
     part: Part = WHOLE
+    within: tuple[Within, ...] = ()
 
     @property
     def type(self) -> ScalarType:
@@ -90,6 +92,7 @@ class Store(Statement):
     exprs: tuple[Expr, ...]
     guard: Expr | None = None
     part: Part = WHOLE
+    within: tuple[Within, ...] = ()
 
     @property
     def type(self) -> ScalarType:
@@ -114,6 +117,7 @@ class Atomic(Statement):
     args: tuple[Expr, ...]
     guard: Expr | None = None
     part: Part = WHOLE
+    within: tuple[Within, ...] = ()
 
     @property
     def type(self) -> ScalarType:
@@ -280,6 +284,12 @@ def blocks(statement: Statement) -> tuple[Block, ...]:
     if isinstance(statement, For | Loop):
         return (statement.body,)
     return ()
+
+
+def address(s: Load | Store | Atomic) -> tuple[Expr, ...]:
+    """Every expression that says where an access goes, and whether."""
+    slices = (expr for w in s.within for expr in (w.index, w.length))
+    return (*s.indices, *s.part.exprs, *slices, *(() if s.guard is None else (s.guard,)))
 
 
 def walk(block: Block) -> Iterator[Statement]:

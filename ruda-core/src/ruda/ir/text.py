@@ -45,6 +45,7 @@ from ruda.ir.expressions import (
     StaticArray,
     Stride,
     Value,
+    Within,
 )
 from ruda.ir.kernels import Kernel
 from ruda.ir.parser import HEADER, parse
@@ -218,13 +219,17 @@ class _Printer:
 
     def element(self, s: Load | Store | Atomic) -> str:
         guard = "" if s.guard is None else f" where {self.expr(s.guard)}"
-        return f"@{_name(s.memory.name)}[{self.exprs(s.indices)}]{self.part(s.part)}{guard}"
+        return f"@{_name(s.memory.name)}[{self.exprs(s.indices)}]{self.part(s.part)}{self.within(s.within)}{guard}"
 
     def part(self, part: Part) -> str:
         if part == WHOLE:
             return ""
         steps = "".join(f", {self.expr(s.index)} of {s.count} by {s.stride}" for s in part.steps)
         return f".part({part.offset}{steps})"
+
+    def within(self, within: tuple[Within, ...]) -> str:
+        slices = ", ".join(f"{w.axis}: {self.expr(w.index)} of {self.expr(w.length)}" for w in within)
+        return f".within({slices})" if slices else ""
 
     def elem(self, type: ElementType) -> str:
         match type:

@@ -11,29 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 from string import Formatter
-from typing import NoReturn
 
-import numpy as np
-
-from ruda.errors import ValidationError
 from ruda.ir.expressions import (
     WHOLE,
-    Apply,
     Array,
-    Const,
     ConstantArray,
-    Expr,
-    Extent,
     Local,
     LocalArray,
-    Memory,
-    Scalar,
     StaticArray,
-    Stride,
     Value,
 )
 from ruda.ir.kernels import Function, Kernel
-from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS
+from ruda.ir.ops import ATOMICS, SUBGROUPS
 from ruda.ir.statements import (
     Assign,
     Atomic,
@@ -58,9 +47,8 @@ from ruda.ir.statements import (
     Uniform,
     walk,
 )
-from ruda.types import SCALARS, ScalarType, bool_, i32, i64, scalars_of, u32
-
-_MEMORIES = Array | StaticArray
+from ruda.ir.verify_expressions import MEMORIES, Expressions, listed
+from ruda.types import ScalarType, bool_, i32, i64, scalars_of, u32
 
 
 def verify(kernel: Kernel) -> None:
@@ -79,31 +67,12 @@ def verify(kernel: Kernel) -> None:
     _Body(kernel, functions).kernel()
 
 
-class _Body:
-    """The check of one body: the kernel's, or a function's.
-
-    ``names`` are the values, locals and local arrays in scope; ``used`` are all
-    that the body has defined so far.
-    """
+class _Body(Expressions):
+    """The check of one body: the kernel's, or a function's."""
 
     def __init__(self, kernel: Kernel, functions: dict[str, Function]) -> None:
-        self.of = kernel
+        super().__init__(kernel)
         self.functions = functions
-        self.inside: Function | None = None
-        self.pos = kernel.pos
-        self.names: dict[tuple[type, str], Value | Local | LocalArray] = {}
-        self.used: set[tuple[type, str]] = set()
-        self.params: frozenset[Array | Scalar] = frozenset(kernel.params)
-        self.shared = frozenset(kernel.shared)
-        self.constants = frozenset(kernel.constants)
-
-    def fail(self, rule: str) -> NoReturn:
-        where = f", in function {self.inside.name}" if self.inside else ""
-        raise ValidationError(f"illegal IR in kernel {self.of.name}{where}, {self.pos}: {rule}")
-
-    def require(self, holds: bool, rule: str) -> None:
-        if not holds:
-            self.fail(rule)
 
     # --- whole bodies ---
 
@@ -151,9 +120,6 @@ class _Body:
         for name in names:
             self.require(name not in seen, f"{name} names more than one {what}")
             seen.add(name)
-
-    def scalar(self, type: ScalarType) -> None:
-        self.require(type in SCALARS, f"{type} is no scalar type")
 
     def shape(self, memory: StaticArray) -> None:
         self.scalar(memory.elem)
@@ -257,9 +223,9 @@ class _Body:
         if function is None:
             self.fail(f"{s.function} is no function defined before; callees stand before callers, without recursion")
         params, args = tuple(p.type for p in function.params), tuple(a.type for a in s.args)
-        self.require(args == params, f"{s.function} takes {_list(params)}, not {_list(args)}")
+        self.require(args == params, f"{s.function} takes {listed(params)}, not {listed(args)}")
         values = tuple(v.type for v in s.values)
-        self.require(values == function.results, f"{s.function} gives {_list(function.results)}, not {_list(values)}")
+        self.require(values == function.results, f"{s.function} gives {listed(function.results)}, not {listed(values)}")
         for arg in s.args:
             self.expr(arg)
         for value in s.values:
@@ -278,7 +244,7 @@ class _Body:
         if row.lane:
             self.typed(s.args[-1], u32, f"the {row.lane} of {s.op}")
         given, due = tuple(v.type for v in s.values), row.results(value)
-        self.require(given == due, f"{s.op} gives {_list(due)}, not {_list(given)}")
+        self.require(given == due, f"{s.op} gives {listed(due)}, not {listed(given)}")
         for result in s.values:
             self.define(result)
 
@@ -292,6 +258,10 @@ class _Body:
             if self.of.flat:
                 self.require(index.type == self.of.index, f"an offset is of type {self.of.index}, not {index.type}")
             self.require(index.type.is_int, f"an index of {memory.name} is {index.type}, not an integer")
+        for slice in s.within:
+            self.require(not self.of.flat and 0 <= slice.axis < rank, f"{memory.name} has no axis {slice.axis}")
+            for expr in (slice.index, slice.length):
+                self.typed(expr, self.of.index, f"what is within axis {slice.axis} of {memory.name}")
         if s.guard is not None:
             self.require(self.of.bounds == "unchecked", "guards stand for bounds, so the mode is unchecked")
             self.typed(s.guard, bool_, "a guard")
@@ -312,7 +282,7 @@ class _Body:
 
     def part(self, s: Load | Store | Atomic) -> None:
         """That the scalars lie in one element, or are neighbours in C order."""
-        elem, rank = s.memory.elem, s.memory.rank if isinstance(s.memory, _MEMORIES) else 0
+        elem, rank = s.memory.elem, s.memory.rank if isinstance(s.memory, MEMORIES) else 0
         count = len(s.values) if isinstance(s, Load) else len(s.exprs) if isinstance(s, Store) else 1
         for step in s.part.steps:
             self.expr(step.index)
@@ -344,79 +314,3 @@ class _Body:
         self.require(row.returns or s.value is None, f"{s.op} gives no value")
         if s.value is not None:
             self.define(s.value)
-
-    def memory(self, memory: Memory) -> int:
-        """The rank of ``memory``, which must be known here."""
-        if not isinstance(memory, _MEMORIES):
-            self.fail(f"unknown memory {type(memory).__name__}")
-        if isinstance(memory, LocalArray):
-            known = self.names.get((LocalArray, memory.name)) == memory
-        else:
-            self.require(self.inside is None, f"a function has no memory but its own arrays, and names {memory.name}")
-            known = memory in self.params or memory in self.shared or memory in self.constants
-        self.require(known, f"{type(memory).__name__} {memory.name} is not declared here as it is used")
-        return memory.rank
-
-    # --- expressions ---
-
-    def typed(self, expr: Expr, type: ScalarType, what: str) -> None:
-        self.expr(expr)
-        self.require(expr.type == type, f"{what} is {type}, not {expr.type}")
-
-    def expr(self, e: Expr) -> None:
-        match e:
-            case Const():
-                self.const(e)
-            case Value() | Local():
-                found = self.names.get((type(e), e.name))
-                if found is None:
-                    self.fail(f"{type(e).__name__.lower()} {e.name} is not defined here")
-                self.require(found == e, f"{e.name} is {getattr(found, 'type', None)}, used as {e.type}")
-            case Scalar():
-                self.require(self.inside is None, f"a function names the kernel's parameter {e.name}")
-                self.require(e in self.params, f"{e.type} {e.name} is no scalar parameter")
-            case Extent() | Stride():
-                what = type(e).__name__
-                self.memory(e.array)
-                self.require(0 <= e.axis < e.array.rank, f"{what} of axis {e.axis} of rank {e.array.rank}")
-                self.require(e.type == self.of.index, f"{what} is of type {self.of.index}, not {e.type}")
-                self.require(self.of.flat or isinstance(e, Extent), "strides are for offsets only")
-            case Apply():
-                self.apply(e)
-            case _:
-                self.fail(f"unknown expression {type(e).__name__}")
-
-    def const(self, e: Const) -> None:
-        kind, value = e.type.kind, e.value
-        if kind == "bool":
-            self.require(isinstance(value, bool), f"a bool constant is {value!r}")
-        elif kind == "float":
-            if not isinstance(value, float):
-                self.fail(f"a constant of {e.type} is {value!r}")
-            with np.errstate(over="ignore"):
-                rounded = float(np.asarray(value, e.type.dtype))
-            self.require(e == Const(e.type, rounded), f"{value!r} is not rounded to {e.type}")
-        else:
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            self.require(whole and e.type.min <= value <= e.type.max, f"{value!r} is no constant of {e.type}")
-
-    def apply(self, e: Apply) -> None:
-        for arg in e.args:
-            self.expr(arg)
-        row = OPS.get(e.op)
-        if row is None:
-            self.fail(f"unknown op {e.op}")
-        args = tuple(a.type for a in e.args)
-        self.require(row.result_type(args, e.type) == e.type, f"{e.op} of ({_list(args)}) does not give {e.type}")
-        self.require(self.of.flat or not row.internal, f"{e.op} is for lowered kernels only")
-        if row.result == "any":
-            self.scalar(e.type)
-            same = e.op != "bitcast" or (e.type.bits == args[0].bits and e.type != bool_)
-            self.require(same, f"bitcast from {args[0]} to {e.type}")
-        if row.result == "index":
-            self.require(self.inside is None, f"a function asks for {e.op}")
-            self.require(e.type == self.of.index, f"{e.op} is of type {self.of.index}, not {e.type}")
-
-
-def _list(types: Iterable[ScalarType]) -> str:
-    return ", ".join(t.name for t in types) or "nothing"

@@ -1,5 +1,7 @@
 """Reductions and scans over the threads of a block, in shared memory.
 
+By subgroups where they have more than one lane, :mod:`ruda.mathlib.block_subgroups`; else, thread by thread, here.
+
 Sums are trees of pairs, so that float results are within a pairwise sum's bound. Threads that have returned take no
 part. Where only the last ones of a block can have (``forall`` in one dimension), their partners do without them;
 where any can have, those that are left number themselves, fill in the neutral element, and do the others' work.
@@ -15,15 +17,18 @@ from ruda import ir
 from ruda.errors import KernelTypeError
 from ruda.frontend.calls import Call, Intrinsic
 from ruda.frontend.device import DeviceFunction
+from ruda.frontend.exits import runs_once
 from ruda.frontend.inline import inline
 from ruda.frontend.intrinsics import atomic, topology
 from ruda.frontend.intrinsics import op as _op
+from ruda.frontend.lanes import vec
 from ruda.frontend.promote import convert, number, scalar, type_of
-from ruda.frontend.values import Static, Typed, Value
-from ruda.frontend.views import View
+from ruda.frontend.values import Static, Typed, Value, Vec
+from ruda.frontend.views import Records, View, assembled, leaves
+from ruda.mathlib import block_subgroups as by_subgroups
 from ruda.mathlib.names import barrier, func, unroll
 from ruda.passes.rewrite import thread_number
-from ruda.types import NUMBERS, ScalarType, u32
+from ruda.types import NUMBERS, ScalarType, VecType, u32
 
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
@@ -34,12 +39,6 @@ _ZERO = Static(0)
 
 
 # --- in the kernel language -----------------------------------------------------------------------
-
-
-@func
-def add(x: Any, y: Any) -> Any:
-    """The sum."""
-    return x + y
 
 
 @func
@@ -119,9 +118,10 @@ def scan(x: Any, cells: Any, rank: Any, size: Any, returns: Any, neutral: Any, s
 
 
 @func
-def spread(x: Any, cells: Any, rank: Any, thread: Any) -> Any:
+def spread(x: Any, cells: Any, used: Any, rank: Any, thread: Any) -> Any:
     """The value of one thread, in each of them."""
-    barrier()
+    if used:
+        barrier()
     if rank == thread:
         cells[0, 0] = x
     barrier()
@@ -131,8 +131,16 @@ def spread(x: Any, cells: Any, rank: Any, thread: Any) -> Any:
 # --- the functions under dsl.block ----------------------------------------------------------------
 
 
-def _operand(b: Builder, made: Call, x: Value) -> Typed:
-    """A number; bool counts as i32."""
+def _operand(b: Builder, made: Call, x: Value) -> tuple[Value, ScalarType | VecType]:
+    """A number or a vector of numbers, and its type; bool counts as i32."""
+    if isinstance(x, Vec):
+        whole = vec(tuple(_number(b, made, lane) for lane in x.lanes))
+        return whole, whole.type
+    value = _number(b, made, x)
+    return value, value.expr.type
+
+
+def _number(b: Builder, made: Call, x: Value) -> Typed:
     given = scalar(b, x, made.pos)
     type = number(type_of(b, given, made.pos)).scalar
     if type not in NUMBERS:
@@ -140,9 +148,31 @@ def _operand(b: Builder, made: Call, x: Value) -> Typed:
     return Typed(convert(b, given, type, made.pos))
 
 
-def _cells(b: Builder, type: ScalarType, rows: int) -> View:
+def _cells(b: Builder, type: ScalarType | VecType, rows: int) -> View | Records:
     """Shared memory of ``rows`` values a thread; all calls in a kernel share it."""
-    return _memory(b, type, (rows, math.prod(b.block_dim)), "block.cells")
+    return _shared(b, type, (rows, math.prod(b.block_dim)), "block.cells")
+
+
+def _slots(b: Builder, type: ScalarType | VecType, count: int) -> tuple[View | Records, Static]:
+    """Shared memory of ``count`` values for the next call, and whether that must wait until it is free.
+
+    Calls to which each thread comes once take turns with two of them: who writes one has passed the barrier of the
+    call before, which follows on the last use. Those in branches and loops have a third.
+    """
+    once = runs_once(b)
+    name = f"block.turn{b.turns % 2}" if once else "block.slots"
+    b.turns += once
+    return _shared(b, type, (1, count), name), Static(not once)
+
+
+def _by(b: Builder, type: ScalarType | VecType, there: Value, word: Value) -> by_subgroups.Cells:
+    groups = -(-math.prod(b.block_dim) // b.subgroup_size)
+    return by_subgroups.Cells(*_slots(b, type, groups), groups, there, word)
+
+
+def _shared(b: Builder, type: ScalarType | VecType, shape: tuple[int, ...], name: str) -> View | Records:
+    found = leaves(type, name, shape)
+    return assembled(type, (_memory(b, elem, dims, name).memory for name, elem, dims in found), len(shape))
 
 
 def _memory(b: Builder, type: ScalarType, shape: tuple[int, ...], name: str) -> View:
@@ -158,18 +188,24 @@ def _rank(b: Builder, pos: ir.Pos) -> Typed:
 
 
 def _leaving(b: Builder, pos: ir.Pos) -> tuple[Value, Value]:
-    """How many threads are there where only the last ones can be missing, and a counter where any can; else None."""
+    """How many threads are there where only the last can be missing, and a shared word where any can; else None."""
     returns = any(isinstance(n, ast.Return) for n in ast.walk(b.source.tree))
     if not returns and not b.forall:
         return Static(None), Static(None)
     if returns or len(b.forall) > 1 or b.block_dim[1:] != (1, 1):
-        return Static(None), _memory(b, u32, (1,), "block.count")
+        return Static(None), _memory(b, u32, (1,), "block.word")
     index, size = b.index.scalar, ir.Const(b.index.scalar, b.block_dim[0])
     first = ir.Apply(index, "mul", (topology(b, "block_idx", "x", pos).expr, size), pos)
     return Typed(b.let(ir.Apply(index, "sub", (b.forall[0], first), pos), "there", pos), index=True), Static(None)
 
 
-def _neutral(name: str, type: ScalarType) -> Typed:
+def _neutral(name: str, type: ScalarType | VecType) -> Value:
+    if isinstance(type, VecType):
+        return Vec(type, (_neutral_number(name, type.elem),) * type.lanes)
+    return _neutral_number(name, type)
+
+
+def _neutral_number(name: str, type: ScalarType) -> Typed:
     ends = (-math.inf, math.inf) if type.is_float else (type.min, type.max)
     zero: float = 0.0 if type.is_float else 0
     return Typed(ir.Const(type, {"sum": zero, "min": ends[1], "max": ends[0]}[name]))
@@ -177,15 +213,17 @@ def _neutral(name: str, type: ScalarType) -> Typed:
 
 def _reduction(name: str, combine: DeviceFunction, doc: str) -> Intrinsic:
     def lower(b: Builder, made: Call, x: Value) -> Value:
-        value = _operand(b, made, x)
-        type, size = value.expr.type, math.prod(b.block_dim)
+        value, type = _operand(b, made, x)
+        size, leaving = math.prod(b.block_dim), _leaving(b, made.pos)
+        if by_subgroups.divides(b, size):
+            return by_subgroups.reduce(b, made, value, _by(b, type, *leaving), _neutral(name, type), combine, name)
         steps = []
         active = size
         while active > 1:
             half = (active + 1) // 2
             steps.append((active - half, half))
             active = half
-        shape = (_cells(b, type, 1), _rank(b, made.pos), Static(size), *_leaving(b, made.pos))
+        shape = (_cells(b, type, 1), _rank(b, made.pos), Static(size), *leaving)
         args = (value, *shape, _neutral(name, type), Static(combine), Static(tuple(steps)))
         return inline(b, reduce.source, made.pos, made.node, args, {})
 
@@ -194,11 +232,13 @@ def _reduction(name: str, combine: DeviceFunction, doc: str) -> Intrinsic:
 
 def _scan(name: str, inclusive: bool, doc: str) -> Intrinsic:
     def lower(b: Builder, made: Call, x: Value) -> Value:
-        value = _operand(b, made, x)
-        type, size = value.expr.type, math.prod(b.block_dim)
+        value, type = _operand(b, made, x)
+        size, leaving = math.prod(b.block_dim), _leaving(b, made.pos)
+        if by_subgroups.divides(b, size):
+            return by_subgroups.scan(b, made, value, _by(b, type, *leaving), inclusive, _neutral("sum", type))
         steps = tuple((level, 1 << level) for level in range((size - 1).bit_length()))
         # A sum is of what is there already where only later threads can be missing.
-        shape = (_cells(b, type, 2), _rank(b, made.pos), Static(size), _leaving(b, made.pos)[1])
+        shape = (_cells(b, type, 2), _rank(b, made.pos), Static(size), leaving[1])
         args = (value, *shape, _neutral("sum", type), Static(steps), Static(inclusive))
         return inline(b, scan.source, made.pos, made.node, args, {})
 
@@ -207,12 +247,14 @@ def _scan(name: str, inclusive: bool, doc: str) -> Intrinsic:
 
 def _broadcast(b: Builder, made: Call, x: Value, thread: Value = _ZERO) -> Value:
     """``x`` of one thread, in all of them: of the thread with this number in the block, x fastest; it is there."""
-    value = _operand(b, made, x)
-    args = (value, _cells(b, value.expr.type, 1), _rank(b, made.pos), thread)
+    value, type = _operand(b, made, x)
+    args = (value, *_slots(b, type, 1), _rank(b, made.pos), thread)
     return inline(b, spread.source, made.pos, made.node, args, {})
 
 
-sum = _reduction("sum", add, "The sum of ``x`` over the threads of the block that have not returned, in all of them.")
+sum = _reduction(
+    "sum", by_subgroups.add, "The sum of ``x`` over the threads of the block that have not returned, in all of them."
+)
 min = _reduction("min", smaller, "The smallest ``x`` of the threads of the block, in all of them.")
 max = _reduction("max", larger, "The largest ``x`` of the threads of the block, in all of them.")
 inclusive_scan = _scan("inclusive_scan", True, "The sum of ``x`` over the threads up to this one, x fastest.")

@@ -72,7 +72,7 @@ class _Bounds(Rewriter):
 
     def guarded(self, s: S) -> S:
         """``s`` where every index is inside."""
-        axes = [self.guard(self.extent(s.memory, axis), index) for axis, index in enumerate(s.indices)]
+        axes = [self.axis(s, axis, index) for axis, index in enumerate(s.indices)]
         steps = [self.guard(Const(self.index, step.count), step.index) for step in s.part.steps]
         guards = [g for g in (*axes, *steps) if g is not None]
         return replace(s, guard=chain("and", guards)) if guards else s
@@ -116,8 +116,15 @@ class _Bounds(Rewriter):
         if not ends:
             return s, None
         s = replace(s, indices=(*(self.bind(i, "at") for i in lead), first))
-        axes = [self.guard(self.extent(s.memory, axis), i) for axis, i in enumerate(s.indices[:-1])]
+        axes = [self.axis(s, axis, i) for axis, i in enumerate(s.indices[:-1])]
         return s, chain("and", [*(g for g in axes if g is not None), *ends])
+
+    def axis(self, s: Load | Store | Atomic, axis: int, index: Expr) -> Expr | None:
+        """That ``index`` is inside of ``axis``; where it is one of a slice, that it is inside of that."""
+        for w in s.within:
+            if w.axis == axis:
+                return self.guard(w.length, w.index)
+        return self.guard(self.extent(s.memory, axis), index)
 
     def extent(self, memory: Memory, axis: int) -> Expr:
         return extent(memory, axis, self.index)

@@ -26,6 +26,7 @@ from ruda.ir import (
     Subgroup,
     Uniform,
     Value,
+    address,
     walk,
 )
 from ruda.ir.ops import OPS
@@ -93,11 +94,11 @@ def expressions(s: Statement) -> tuple[Expr, ...]:
         case Declare():
             exprs = (s.init,)
         case Load():
-            exprs = (*s.indices, *s.part.exprs, s.guard)
+            exprs = address(s)
         case Store():
-            exprs = (*s.indices, *s.part.exprs, s.guard, *s.exprs)
+            exprs = (*address(s), *s.exprs)
         case Atomic():
-            exprs = (*s.indices, *s.part.exprs, s.guard, *s.args)
+            exprs = (*address(s), *s.args)
         case Call() | Subgroup():
             exprs = s.args
         case Return():

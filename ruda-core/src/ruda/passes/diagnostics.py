@@ -53,7 +53,7 @@ from ruda.ir import (
     Value,
 )
 from ruda.passes import rewrite
-from ruda.passes.rewrite import Rewriter, op
+from ruda.passes.rewrite import Rewriter, extent, op
 from ruda.target import Dim3
 from ruda.types import ScalarType, as_type, u32, u64
 
@@ -76,6 +76,7 @@ class Site:
         template: the format string of the text; of kind "bounds" what is accessed, for instance ``"argument a"``.
         types: of a record's values, in order.
         lengths: of kind "bounds", those of the axes; the values are the indices, then the lengths that are None here.
+        slices: the axes whose index and length are those of a slice.
     """
 
     kind: Kind
@@ -83,6 +84,7 @@ class Site:
     template: str
     types: tuple[ScalarType, ...]
     lengths: tuple[int | None, ...] = ()
+    slices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Table:
 
     def dump(self) -> str:
         """As JSON; the same table gives the same text."""
-        sites = [(s.kind, s.place, s.template, [t.name for t in s.types], s.lengths) for s in self.sites]
+        sites = [(s.kind, s.place, s.template, [t.name for t in s.types], s.lengths, s.slices) for s in self.sites]
         return json.dumps([self.kernel, self.block_dim, self.index.name, sites])
 
     @classmethod
@@ -104,8 +106,8 @@ class Table:
         """The table that :meth:`dump` wrote."""
         kernel, block_dim, index, sites = json.loads(text)
         parsed = (
-            Site(kind, place, template, tuple(map(as_type, types)), tuple(lengths))
-            for kind, place, template, types, lengths in sites
+            Site(kind, place, template, tuple(map(as_type, types)), tuple(lengths), tuple(slices))
+            for kind, place, template, types, lengths, slices in sites
         )
         return cls(kernel, cast(Dim3, tuple(block_dim)), as_type(index), tuple(parsed))
 
@@ -149,15 +151,17 @@ class _Lowering(Rewriter):
         """``s``, and a record before it where it is the launch's first that is outside."""
         pos, memory = s.pos, s.memory
         inside = self.bind(guard, "inside")
-        counts = [step.count for step in s.part.steps]
-        if isinstance(memory, Array):
-            lengths: tuple[int | None, ...] = (*(None for _ in s.indices), *counts)
-            extents: list[Expr] = [Extent(self.index, memory, axis) for axis in range(memory.rank)]
-        else:
-            assert isinstance(memory, StaticArray)
-            lengths, extents = (*memory.shape, *counts), []
-        values = (*s.indices, *s.part.exprs, *extents)
-        site = Site("bounds", str(pos), describe(memory), tuple(v.type for v in values), lengths)
+        assert isinstance(memory, Array | StaticArray)
+        slices = {w.axis: w for w in s.within}
+        indices = [slices[axis].index if axis in slices else index for axis, index in enumerate(s.indices)]
+        extents = [
+            slices[axis].length if axis in slices else extent(memory, axis, self.index) for axis in range(memory.rank)
+        ]
+        known = [int(e.value) if isinstance(e, Const) else None for e in extents]
+        values = (*indices, *s.part.exprs, *(e for e in extents if not isinstance(e, Const)))
+        lengths = (*known, *(step.count for step in s.part.steps))
+        types = tuple(v.type for v in values)
+        site = Site("bounds", str(pos), describe(memory), types, lengths, tuple(slices))
         last = Value(u32, self.names.fresh("last"))
         first = If(op("ne", last, LAUNCH), Block(tuple(self.record(site, values, pos))), Block(), pos=pos)
         mark = Atomic(last, "atomic_exchange", RING, (_word(OUTSIDE),), (LAUNCH,), pos=pos)

@@ -37,7 +37,7 @@ class _Flatten(Rewriter):
 
     def statement(self, statement: Statement) -> Iterable[Statement]:
         if isinstance(statement, Load | Store | Atomic):
-            return (replace(statement, indices=(self.scalars(statement),), part=WHOLE),)
+            return (replace(statement, indices=(self.scalars(statement),), part=WHOLE, within=()),)
         return super().statement(statement)
 
     def scalars(self, s: Load | Store | Atomic) -> Expr:

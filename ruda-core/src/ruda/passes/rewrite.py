@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ruda.ir import (
@@ -39,13 +41,14 @@ from ruda.ir import (
     Subgroup,
     Uniform,
     Value,
+    Within,
     walk,
 )
 from ruda.ir.ops import OPS
 from ruda.target import Dim3
 from ruda.types import ScalarType, bool_
 
-S = TypeVar("S", bound=Statement | Step)
+S = TypeVar("S", bound=Statement | Step | Within)
 
 TRUE = Const(bool_, True)
 FALSE = Const(bool_, False)
@@ -112,12 +115,17 @@ class Names:
     """Names that a body does not use yet; the same body gives the same names."""
 
     def __init__(self, body: Block, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
-        for statement in walk(body):
-            self._taken.update(d.name for d in defined(statement))
-            if isinstance(statement, DeclareArray):
-                self._taken.add(statement.memory.name)
+        self._body, self._others = body, taken
         self._next: dict[str, int] = {}
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        found = set(self._others)
+        for statement in walk(self._body):
+            found.update(d.name for d in defined(statement))
+            if isinstance(statement, DeclareArray):
+                found.add(statement.memory.name)
+        return found
 
     def fresh(self, hint: str) -> str:
         """A new name, ``hint`` and a number."""
@@ -142,6 +150,11 @@ class Rewriter:
     names: Names
     pos: Pos = NOWHERE
     _out: list[Statement]
+    _looks = False  # the pass has an ``expr`` of its own; else no expression changes, and none is walked
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._looks = cls.expr is not Rewriter.expr
 
     def kernel(self, kernel: Kernel) -> Kernel:
         """Rebuild the functions, then the body."""
@@ -166,7 +179,7 @@ class Rewriter:
             self._out, self.pos = out, statement.pos
             out.extend(self.statement(statement))
         self._out = outer
-        if len(out) == len(block) and all(a is b for a, b in zip(out, block, strict=True)):
+        if len(out) == len(block) and all(map(operator.is_, out, block)):
             return block
         return Block(tuple(out))
 
@@ -176,15 +189,17 @@ class Rewriter:
 
     def expr(self, expr: Expr) -> Expr:
         """What replaces ``expr``; as it stands, itself with rebuilt operands."""
-        if not isinstance(expr, Apply):
+        if not self._looks or not isinstance(expr, Apply):
             return expr
         args = self.exprs(expr.args)
         return expr if args is expr.args else replace(expr, args=args)
 
     def exprs(self, exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """:meth:`expr` of each."""
-        new = tuple(self.expr(e) for e in exprs)
-        return exprs if all(a is b for a, b in zip(new, exprs, strict=True)) else new
+        if not self._looks:
+            return exprs
+        new = tuple([self.expr(e) for e in exprs])
+        return exprs if all(map(operator.is_, new, exprs)) else new
 
     def parts(self, statement: S) -> S:
         """``statement`` with its expressions and then its nested blocks rebuilt."""
@@ -216,10 +231,14 @@ class Rewriter:
 
     def _place(self, s: Load | Store | Atomic) -> dict[str, Any]:
         """The fields that say where an access goes, rebuilt."""
+        if not self._looks:
+            return {}
         steps = tuple(changed(step, index=self.expr(step.index)) for step in s.part.steps)
         part = s.part if all(a is b for a, b in zip(steps, s.part.steps, strict=True)) else Part(s.part.offset, steps)
+        slices = tuple(changed(w, index=self.expr(w.index), length=self.expr(w.length)) for w in s.within)
+        within = s.within if all(a is b for a, b in zip(slices, s.within, strict=True)) else slices
         guard = None if s.guard is None else self.expr(s.guard)
-        return {"indices": self.exprs(s.indices), "guard": guard, "part": part}
+        return {"indices": self.exprs(s.indices), "guard": guard, "part": part, "within": within}
 
     def emit(self, statement: Statement) -> None:
         """Put ``statement`` before the one being rebuilt."""
@@ -236,6 +255,7 @@ class Rewriter:
 
 def changed(statement: S, **fields: Any) -> S:
     """``statement`` with ``fields``; the same object where they are what it has."""
-    if all(new is getattr(statement, name) for name, new in fields.items()):
-        return statement
-    return replace(statement, **fields)
+    for name, new in fields.items():
+        if new is not getattr(statement, name):
+            return replace(statement, **fields)
+    return statement

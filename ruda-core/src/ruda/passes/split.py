@@ -53,6 +53,7 @@ from ruda.ir import (
     Statement,
     Store,
     Value,
+    address,
     blocks,
     walk,
 )
@@ -301,7 +302,7 @@ def _block_level(body: Block, uniform: Uniformity) -> frozenset[Value | Local]:
                     define(s.value, s.expr)
                 case Load(memory=m) if isinstance(m, Array | ConstantArray) or m.name.startswith(BROADCAST):
                     for value in s.values:
-                        define(value, *s.indices, *s.part.exprs, s.guard)
+                        define(value, *address(s))
                 case Call():
                     for value in s.values:
                         define(value, *s.args)

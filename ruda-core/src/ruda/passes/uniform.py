@@ -32,6 +32,7 @@ from ruda.ir import (
     Store,
     Subgroup,
     Value,
+    address,
     walk,
 )
 from ruda.ir.ops import ATOMICS
@@ -119,8 +120,8 @@ class Uniformity:
                         self._mark(value, self._load(statement))
                 case Store():
                     if isinstance(statement.memory, LocalArray):
-                        exprs = (*statement.indices, *statement.exprs, statement.guard or TRUE)
-                        self._mark(statement.memory, not divergent and all(self.expr(e) for e in exprs))
+                        exprs = (*address(statement), *statement.exprs)
+                        self._mark(statement.memory, not divergent and all(map(self.expr, exprs)))
                 case Atomic(value=Value() as value):
                     self._mark(value, False)
                 case Atomic(memory=LocalArray()):
@@ -158,7 +159,7 @@ class Uniformity:
             same = True
         else:
             same = isinstance(memory, LocalArray) and (LocalArray, memory.name) not in self._varying
-        return same and all(self.expr(e) for e in (*load.indices, *load.part.exprs, load.guard or TRUE))
+        return same and all(map(self.expr, address(load)))
 
 
 def _writes(atomic: Atomic) -> bool:

@@ -26,13 +26,30 @@ class Place:
         return f"block {self.block}, thread {self.thread}"
 
 
-def outside(kernel: ir.Kernel, indices: Sequence[int], axis: int, limits: tuple[int, int]) -> str:
-    """That ``indices`` leave ``limits`` (first, end) of ``axis``."""
-    first, end = limits
-    if kernel.flat:
-        return f"element offset {indices[0]} is outside {first}..{end - 1}"
-    subscript = ", ".join(map(str, indices))
-    return f"index {indices[axis]} of [{subscript}] is outside axis {axis} of length {end}"
+@dataclass(frozen=True)
+class Outside:
+    """An access outside of a memory.
+
+    Attributes:
+        indices: of the access; in an axis that a slice was made of, those in the slice.
+        axis: the first that they leave, with its ``limits`` (first, end).
+        slice: whether the limits are those of a slice.
+        flat: whether there is one index, an offset.
+    """
+
+    indices: Sequence[int]
+    axis: int
+    limits: tuple[int, int]
+    slice: bool
+    flat: bool
+
+    def __str__(self) -> str:
+        first, end = self.limits
+        if self.flat:
+            return f"element offset {self.indices[0]} is outside {first}..{end - 1}"
+        of = f"axis {self.axis} of a slice, of" if self.slice else f"axis {self.axis} of"
+        subscript = ", ".join(map(str, self.indices))
+        return f"index {self.indices[self.axis]} of [{subscript}] is outside {of} length {end}"
 
 
 class Reports:
@@ -44,12 +61,9 @@ class Reports:
         self.out_of_bounds_seen = False
         self._barriers: set[int] = set()
 
-    def out_of_bounds(
-        self, pos: ir.Pos, memory: ir.Memory, indices: Sequence[int], axis: int, limits: tuple[int, int], place: Place
-    ) -> None:
-        """An access of ``memory`` at ``indices``, of which that of ``axis`` is outside ``limits`` (first, end)."""
+    def out_of_bounds(self, pos: ir.Pos, memory: ir.Memory, what: Outside, place: Place) -> None:
+        """``place`` goes outside of ``memory``."""
         self.out_of_bounds_seen = True
-        what = outside(self._kernel, indices, axis, limits)
         self._add(OutOfBoundsError, pos, f"{describe(memory)}: {what}; {place}")
 
     def torn_subgroup(self, operation: ir.Subgroup, there: Place, missing: Place) -> None:

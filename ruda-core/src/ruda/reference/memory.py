@@ -8,6 +8,7 @@ import numpy as np
 
 from ruda import ir
 from ruda.reference.expressions import expression
+from ruda.reference.faults import Outside
 from ruda.reference.lanes import ALL, NONE, Lanes, Mask, at, first, split, spread
 from ruda.reference.machine import Batch, Evaluate, Execute, Frame, Scope
 from ruda.reference.views import View, of_shape
@@ -37,6 +38,8 @@ class Access:
         self._slot = scope.slot(self._memory) if isinstance(self._memory, ir.LocalArray) else None
         self._indices: list[Evaluate] = [expression(i, scope) for i in (*statement.indices, *statement.part.exprs)]
         self._last = len(statement.indices) - 1
+        self._within = [(w.axis, expression(w.index, scope), expression(w.length, scope)) for w in statement.within]
+        self._flat = scope.kernel.flat
         self._guard = None if statement.guard is None else expression(statement.guard, scope)
         self._reported = scope.kernel.bounds != "checked"
 
@@ -61,6 +64,10 @@ class Access:
                 legal = within if legal is None else legal & within
             term = index if stride == 1 else index * stride
             place = term if place is None else place + term
+        for _, inner, length in self._within:
+            within = inner(frame).astype(np.int64).view(np.uint64) < length(frame).astype(np.int64).view(np.uint64)
+            if not within.all():
+                legal = within if legal is None else legal & within
         if place is None:
             place = np.zeros(1, np.int64)
         if view.origin + self._origin:
@@ -91,7 +98,7 @@ class Access:
         if self._reported and not reports.out_of_bounds_seen:
             lane = first(outside)
             found = self._beyond(frame, view, lane)
-            reports.out_of_bounds(self._pos, self._memory, *found, frame.batch.place(lane))
+            reports.out_of_bounds(self._pos, self._memory, found, frame.batch.place(lane))
 
     def _numbers(self, frame: Frame, lane: int) -> list[int]:
         """The indices of one lane."""
@@ -100,13 +107,17 @@ class Access:
             indices[self._last] += self._ahead
         return indices
 
-    def _beyond(self, frame: Frame, view: View, lane: int) -> tuple[list[int], int, tuple[int, int]]:
-        """The indices of a lane that is out of range, the first axis where it is, and that axis' limits."""
+    def _beyond(self, frame: Frame, view: View, lane: int) -> Outside:
+        """Where a lane goes that is out of range, and the first axis where it is."""
         indices = self._numbers(frame, lane)
-        for axis, (index, extent) in enumerate(zip(indices, view.extents + self._counts, strict=True)):
-            limits = (-view.shift, extent - view.shift)
-            if not limits[0] <= index < limits[1]:
-                return indices, axis, limits
+        limits = [(-view.shift, extent - view.shift) for extent in view.extents + self._counts]
+        for axis, inner, length in self._within:
+            indices[axis] = int(at(inner(frame), lane))
+            limits[axis] = 0, int(at(length(frame), lane))
+        slices = {axis for axis, _, _ in self._within}
+        for axis, (index, (start, end)) in enumerate(zip(indices, limits, strict=True)):
+            if not start <= index < end:
+                return Outside(indices, axis, (start, end), axis in slices, self._flat)
         raise AssertionError("the lane is out of range")
 
 

@@ -130,7 +130,7 @@ class Watched(memory.Access):
 
     def _outside(self, frame: Frame, view: View, outside: Mask) -> None:
         found = self._beyond(frame, view, first(outside))
-        _watch(frame).outside(frame.batch, self._statement, outside, *found)
+        _watch(frame).outside(frame.batch, self._statement, outside, found)
 
     def _own(self, frame: Frame, flags: Mask, place: Lanes, inside: Mask) -> None:
         """Of a thread's own array: note that elements are set, or report that they are read before."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ruda import ir
 from ruda.passes.diagnostics import describe
-from ruda.reference.faults import Place, outside
+from ruda.reference.faults import Outside, Place
 from ruda.reference.lanes import ALL, Lanes, Mask, first, spread
 from ruda.reference.machine import Batch, Launch
 from ruda.reference.sanitizer.findings import Event, Finding, Findings
@@ -125,20 +125,26 @@ class Watch:
 
     # --- what is wrong ---
 
-    def outside(
-        self, batch: Batch, statement: Access, lanes: Mask, indices: Sequence[int], axis: int, limits: tuple[int, int]
-    ) -> None:
-        """``lanes`` go outside of the memory; the first of them at ``indices``, in ``axis`` beyond ``limits``."""
+    def outside(self, batch: Batch, statement: Access, lanes: Mask, what: Outside) -> None:
+        """``lanes`` go outside of the memory; ``what`` is of the first of them."""
         checked = self._kernel.bounds == "checked"
         advice = "test the index before the access"
         if checked:
             result = "reads zero" if isinstance(statement, ir.Load) else "is dropped"
             advice = f'in bounds mode "checked" it {result}; test the index if that is not meant'
         place, buffer = batch.place(first(lanes)), describe(statement.memory)
-        what = f"{buffer}: {outside(self._kernel, indices, axis, limits)}; {place}"
         event, count = Event(does(statement), statement.pos, place), self._count(batch, lanes)
         self._findings.add(
-            Finding("out of bounds", self._kernel.name, buffer, what, (event,), advice, note=checked, count=count)
+            Finding(
+                "out of bounds",
+                self._kernel.name,
+                buffer,
+                f"{buffer}: {what}; {place}",
+                (event,),
+                advice,
+                note=checked,
+                count=count,
+            )
         )
 
     def unset(
