@@ -87,7 +87,7 @@ class Entry:
         if sum(-(-_bytes(a) // WIDEST) * WIDEST for a in arrays) <= STATIC_SHARED:
             for a in arrays:
                 scope.alignments[a.name] = WIDEST
-                w.do(f"alignas({WIDEST}) __shared__ {mem(a.elem)} {scope.name(a)}[{prod(a.shape)}];")
+                w.do(f"alignas({WIDEST}) __shared__ {mem(a.elem)} {scope.name(a)}[{_bytes(a) // a.elem.size}];")
             return
         w.do(f"alignas({WIDEST}) extern __shared__ u8 shared[];")
         for a in arrays:  # the widest elements first, so that nothing is lost between arrays
@@ -119,7 +119,9 @@ class Entry:
 
 
 def _bytes(array: SharedArray) -> int:
-    return prod(array.shape) * array.elem.size
+    """Of an even number, since atomics on bytes are made by pairs."""
+    size = prod(array.shape) * array.elem.size
+    return size + size % 2
 
 
 def _tells(expr: Expr) -> bool:

@@ -68,7 +68,7 @@ def test_a_view_of_a_tensor_and_a_tensor_of_an_array(client, torch):
     lent += 1
     step.forall(N)(array, 0.0)
     np.testing.assert_allclose(array.numpy(), (np.arange(N, dtype=np.float32) * 0.5 + 2) * 0.5, rtol=1e-6)
-    for dtype in ("u1", "i2", "i8", "f2", "bf16", "f8", "bool"):
+    for dtype in ("uint8", "int16", "int64", "float16", "bf16", "float64", "bool"):
         assert torch.from_dlpack(client.zeros(3, dtype)).sum().item() == 0
     also = torch.as_tensor(client.full(7, 3, "i32"), device="cuda")
     assert also.sum().item() == 21, "by the CUDA array interface"
@@ -188,8 +188,7 @@ def test_torchs_events_wait_for_ruda(client, torch, busy):
     side = torch.cuda.Stream()
     side.wait_event(event)
     with torch.cuda.stream(side):
-        total = torch.from_dlpack(array).sum()
-    assert total.item() == N
+        assert torch.from_dlpack(array).sum().item() == N
     assert event.query()
 
 

@@ -268,7 +268,7 @@ def test_wrong_text_and_then_good_text(client, ptx):
         ptx("axpb", "x: f32[:], a: f32, b: f32, n: u32", PTX.replace("%f3, %f1", "%f3, %g1"))[1, 128](x, 1, 1, 100)
     with pytest.raises(ArgumentError, match=r"pass x\.copy\(\)"):
         saxpy[1, 128](1.0, x[::2], y, 50)
-    with pytest.raises(TooManyResources, match="threads per block: 2048 requested"):
+    with pytest.raises(TooManyResources, match="block x: 2048 requested, the device allows 1024"):
         saxpy[1, 2048](1.0, x, y, 100)
     saxpy[1, 128](3.0, x, y, 100)
     np.testing.assert_array_equal(y.numpy(), 6)
