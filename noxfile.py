@@ -148,8 +148,18 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Run 20,000 random kernels and 10,000 random expressions on the CPU driver, on all cores; ``-- --seed N``."""
+    session.install(*editable("cpu"))
+    for kind, count in {"kernels": 20_000, "expressions": 10_000}.items():
+        options = ["--driver=cpu", f"--kind={kind}", f"--count={count}", *session.posargs]
+        session.run("python", "-m", "ruda.conformance.fuzz", *options)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure side by side with peers; never part of the tests."""
     session.install(*editable(*DRIVERS), *group("bench"))
     session.run("python", "benchmarks/launch.py")
+    session.run("python", "benchmarks/compile.py", "--peers")
     session.run("python", "benchmarks/cpu.py", *session.posargs)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ruda.conformance
-from support.broken_drivers import BROKEN, HEAD, RIGHT
+from support.broken_drivers import ABORTS, BROKEN, HEAD, RIGHT
 from support.installed import install, python
 
 KIT = Path(ruda.conformance.__file__).parent
@@ -43,3 +43,12 @@ def test_a_driver_that_is_right_passes_the_same_tests(tmp_path: Path, name: str)
     status, said, report = run_kit(tmp_path, name, RIGHT.get(name, HEAD), tests=tests)
     assert status == 0, said
     assert report["drivers"][name]["passed"] > 100
+
+
+def test_a_driver_that_aborts_fails_that_test_alone(tmp_path: Path) -> None:
+    """In a run of one process: the tests where a driver may abort have their own, which is told by its signal."""
+    status, said, report = run_kit(tmp_path, "aborts", ABORTS, tests="target")
+    score = report["drivers"]["aborts"]
+    assert status == 1 and score["passed"] > 10, said
+    assert [name.rpartition("::")[2] for name in score["failures"]] == ["test_out_of_memory[aborts]"]
+    assert "the process of this test died of SIGABRT" in said

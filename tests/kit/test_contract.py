@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ruda.contract import Compiler, ExternalMemory, ExternalStreams, Server
+from ruda.contract import Compiler, ExternalMemory, ExternalStreams, PinnedMemory, Server
 from ruda.contract.abstract import lacking
 from ruda.runtime import Runtime
 from support.installed import GOOD_HOOK, devices, install, python
@@ -26,10 +26,13 @@ class EmptyMemory(ExternalMemory): ...
 class EmptyStreams(ExternalStreams): ...
 
 
+class EmptyPinned(PinnedMemory): ...
+
+
 class EmptyRuntime(Runtime): ...
 
 
-@pytest.mark.parametrize("cls", [EmptyServer, EmptyCompiler, EmptyMemory, EmptyStreams, EmptyRuntime])
+@pytest.mark.parametrize("cls", [EmptyServer, EmptyCompiler, EmptyMemory, EmptyStreams, EmptyPinned, EmptyRuntime])
 def test_every_missing_method_is_named_and_explained(cls: Any) -> None:
     said = lacking(cls).splitlines()
     assert (
@@ -44,7 +47,7 @@ def test_every_missing_method_is_named_and_explained(cls: Any) -> None:
         assert " ".join(summary.split()) in line
 
 
-@pytest.mark.parametrize("make", [EmptyServer, lambda: EmptyCompiler(None), EmptyMemory, EmptyStreams])
+@pytest.mark.parametrize("make", [EmptyServer, lambda: EmptyCompiler(None), EmptyMemory, EmptyStreams, EmptyPinned])
 def test_an_incomplete_class_cannot_be_made(make: Any) -> None:
     with pytest.raises(TypeError, match="asks of a driver:\n  "):
         make()

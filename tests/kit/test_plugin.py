@@ -98,6 +98,73 @@ def test_nobody_passes_by_skipping(tmp_path: Path) -> None:
     assert done.returncode == 1 and "driver reference: no test ran to its end" in done.stdout
 
 
+CHILDREN = """
+import os, signal
+import pytest
+from ruda.conformance.plugin import refuse
+
+pytestmark = pytest.mark.child
+PARENT = int(os.environ.setdefault("TEST_PARENT", str(os.getpid())))
+
+def test_good(client, covers, record_property):
+    assert os.getpid() != PARENT
+    covers("operations", "exp", "f32")
+    record_property("ulp", 1.5)
+
+def test_wrong(client):
+    assert client.zeros(3, "i32").sum() == 1
+
+def test_refused(client):
+    refuse("dtype f1")
+
+def test_skips(client):
+    pytest.skip("not today")
+
+def test_expected(client):
+    assert False
+
+@pytest.fixture
+def broken():
+    yield
+    raise OSError("cannot be undone")
+
+def test_teardown(client, broken):
+    pass
+
+def test_aborts(client):
+    os.abort()
+
+def test_exits(client):
+    os._exit(3)
+
+@pytest.mark.parametrize("n", ["a::b", "[c]"])
+def test_names(client, n):
+    assert n in ("a::b", "[c]")
+"""
+
+
+def test_children(tmp_path: Path) -> None:
+    """A test that is marked ends as it does in its own process, with what it measured; a death is a failure."""
+    file, expected = tmp_path / "report.json", tmp_path / "expected.toml"
+    expected.write_text('"test_it.py::test_expected[*]" = "a reason"\n', encoding="utf-8")
+    done = run(tmp_path, CHILDREN, "--ruda-json", str(file), "--xfail", str(expected))
+    report = json.loads(file.read_text())
+    score = report["drivers"]["reference"]
+    failed = [name.rpartition("::")[2].partition("[")[0] for name in score["failures"]]
+    assert failed == ["test_aborts", "test_exits", "test_skips", "test_teardown", "test_wrong"], done.stdout
+    assert (score["passed"], score["expected"], score["refused"]) == (3, 1, {"dtype f1": 1})
+    assert report["tables"]["operations"]["exp"]["f32"]["reference"] == {"outcome": "passed", "ulp": 1.5}
+    for words in (
+        "the process of this test died of SIGABRT",
+        "the process of this test ended with status 3",
+        "may skip with refuse() only, and this one did with: not today",
+        "OSError: cannot be undone",
+        'assert client.zeros(3, "i32").sum() == 1',
+    ):
+        assert words in done.stdout
+    assert run(tmp_path, CHILDREN, "-n", "2", "--dist", "load", "-k", "good or names").returncode == 0
+
+
 def test_failures_are_in_the_report(tmp_path: Path) -> None:
     """With the test's name; a cell that one test failed is a failed one."""
     report, page = tmp_path / "report.json", tmp_path / "report.md"

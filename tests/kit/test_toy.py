@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from ruda.conformance.plugin import FULL
-
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "docs" / "examples" / "ruda-driver-toy"
 SOURCES = sorted((TOY / "src" / "ruda_driver_toy").glob("*.py"))
@@ -48,10 +46,8 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.mark.slow
-def test_it_passes_the_kit(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Nothing fails; what it refuses is what its target does not claim. Slow, since it interprets every thread."""
-    if request.config.getoption("ruda_amounts") != FULL:
-        pytest.skip("long: --full")
+def test_it_passes_the_kit(tmp_path: Path) -> None:
+    """Nothing fails; what it refuses is what its target does not claim."""
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     pip = [programs / "python", "-m", "pip", "-q", "--disable-pip-version-check"]

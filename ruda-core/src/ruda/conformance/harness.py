@@ -9,10 +9,15 @@ cannot be compiled, each check is tried alone, so that only the guilty fail.
 from __future__ import annotations
 
 import itertools
+import json
 import linecache
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +36,7 @@ A = npt.NDArray[Any]
 #: Byte that outputs and guards are filled with: no sensible result has it everywhere.
 POISON = 0xA5
 _GUARD = 64  # elements on each side
-_OPERANDS = "xyzw"
+_SECONDS = 120  # that a script may take
 _numbers = itertools.count()
 
 
@@ -84,6 +89,33 @@ def faults(call: Callable[[], object]) -> list[Exception]:
     with pytest.raises(ServerUnhealthy) as caught:
         call()
     return list(caught.value.exceptions)
+
+
+def in_process(script: str, client: ComputeClient, folder: Path, status: int = 0, **variables: str) -> Any:
+    """What a script prints last, as JSON, in a process of its own that exits with ``status`` and is quiet on stderr.
+
+    Args:
+        script: its text; ``sys.argv[1]`` names the client's device.
+        client: what the script is to open.
+        folder: the folder that it runs in.
+        status: the exit status that it has to have.
+        variables: further variables of its environment.
+    """
+    file = folder / "script.py"
+    file.write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(file), str(client.device)],
+        cwd=folder,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_SECONDS,
+        check=False,
+    )
+    assert done.returncode == status, f"the process ended with {done.returncode}: {done.stderr}"
+    assert done.stderr == ""
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @dataclass(frozen=True)

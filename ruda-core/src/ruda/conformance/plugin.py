@@ -3,11 +3,13 @@
 Use it with ``-p ruda.conformance.plugin``. A test that takes the fixture
 ``client`` runs once for each driver. The kit's own tests skip with
 :func:`refuse` only, and a skip for another reason fails: a driver cannot pass
-by skipping. After each test, guard zones around every array are looked at.
+by skipping. After each test, guard zones around every array are looked at. A
+test marked ``child`` runs in a process of its own.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ruda import registry
-from ruda.conformance import drivers
+from ruda.conformance import child, drivers
 from ruda.conformance.expected import Expected
 from ruda.conformance.guards import Guards
 from ruda.conformance.report import ABSENT, REFUSED, Report, markdown, reason, summary, write
@@ -39,6 +41,7 @@ class Amounts:
         precise: those judged in higher precision.
         literals: how many literals are tried for one operand of one op.
         kernels, expressions: how many the fuzzers make.
+        size_step: of dtypes other than i32 and bool, every so many subgroup sizes are tried, others for each dtype.
     """
 
     rows: int
@@ -46,10 +49,11 @@ class Amounts:
     literals: int
     kernels: int
     expressions: int
+    size_step: int
 
 
-QUICK = Amounts(rows=2_000, precise=400, literals=4, kernels=150, expressions=60)
-FULL = Amounts(rows=50_000, precise=20_000, literals=99, kernels=2_000, expressions=1_000)
+QUICK = Amounts(rows=2_000, precise=400, literals=4, kernels=150, expressions=60, size_step=3)
+FULL = Amounts(rows=50_000, precise=20_000, literals=99, kernels=2_000, expressions=1_000, size_step=1)
 
 _REPORT = pytest.StashKey[Report]()
 _EXPECTED = pytest.StashKey[Expected]()
@@ -90,10 +94,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--xfail", type=Path, metavar="FILE", help="TOML file of tests that fail, and why; all must")
     group.addoption("--ruda-json", type=Path, metavar="FILE", help="write the report to FILE")
     group.addoption("--ruda-markdown", type=Path, metavar="FILE", help="write the report to FILE as a page")
+    # What a child is started with; nobody else uses it.
+    group.addoption(child.OPTION, type=Path, metavar="FILE", dest="ruda_child", help=argparse.SUPPRESS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse to start without a driver that the command line names; compile into a folder of this run's own."""
+    config.addinivalue_line("markers", "child: a driver with a fault may abort here; runs in a process of its own")
+    if file := config.getoption("ruda_child"):
+        config.pluginmanager.register(child.Teller(file))
     if "RUDA_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="ruda-conformance-")
         patch = pytest.MonkeyPatch()
@@ -177,6 +186,18 @@ def covers(record_property: Callable[[str, object], None]) -> Covers:
 
 
 # --- while tests run ----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is marked ``child`` in one."""
+    config = pyfuncitem.config
+    if pyfuncitem.get_closest_marker("child") is None or config.getoption("ruda_child"):
+        return None
+    name = _driver(pyfuncitem)
+    amounts = "--full" if config.getoption("ruda_amounts") == FULL else "--quick"
+    child.run(pyfuncitem, [*([f"--driver={name}"] if name else []), amounts])
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,11 +8,11 @@ import pkgutil
 import pytest
 
 from ruda.conformance.fuzz import cases
-from ruda.conformance.fuzz.__main__ import command
 from ruda.conformance.fuzz.check import differ, minimise, report
 from ruda.conformance.fuzz.emulate import Case
 from ruda.conformance.fuzz.expressions import check
 from ruda.conformance.fuzz.generate import generate
+from ruda.conformance.fuzz.run import Work
 from ruda.conformance.fuzz.terms import NUMBERS
 from ruda.conformance.plugin import Amounts, require_dtypes
 from ruda.host.client import ComputeClient
@@ -38,7 +38,8 @@ def test_random_kernels(client: ComputeClient, kernels: range) -> None:
         case = generate(seed)
         if difference := differ(case, client):
             smaller = minimise(case, client, difference)
-            pytest.fail(report(smaller, client, difference, command(client.target.driver, seed)))
+            again = Work("kernels", kernels, [client.target.driver]).again(seed)
+            pytest.fail(report(smaller, client, difference, again))
 
 
 def test_random_expressions(client: ComputeClient, expressions: range) -> None:
