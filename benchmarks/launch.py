@@ -45,6 +45,17 @@ def captured(a: dsl.Array[dsl.f32], b: dsl.Array[dsl.f32], c: dsl.Array[dsl.f32]
     d[i] = a[i] + b[i] + SCALE * c[i]
 
 
+@dsl.func
+def scaled(x):
+    return SCALE * x
+
+
+@ruda.kernel
+def mapped(a: dsl.Array[dsl.f32], b: dsl.Array[dsl.f32], f: dsl.Const):
+    i = dsl.global_idx.x
+    b[i] = f(a[i])
+
+
 def bytecodes(call: Callable[[], object]) -> int:
     """Bytecodes that one call executes, the call itself included."""
     count = 0
@@ -82,6 +93,7 @@ def main() -> None:
         "4 arrays, no annotations": (generic, tuple(x)),
         "2 arrays, 2 scalars": (scalars, (x[0], x[1], 2.0, 3.0)),
         "4 arrays, a captured global": (captured, tuple(x)),
+        "2 arrays, a function that captures": (mapped, (x[0], x[1], scaled)),
     }
     server, nothing = client.server, lambda *_: None
     table = Table("launch of", "bytecodes", "ruda's Python, ns", "with the CPU driver, ns")

@@ -76,8 +76,8 @@ def test_metadata_says_what_the_server_needs(make_kernel):
     _, saxpy = emit(make_kernel, "saxpy")
     _, rotate = emit(make_kernel, "rotate")
     assert saxpy.metadata["scratch"] == 0
-    assert saxpy.metadata["bounded"] == 1
-    assert rotate.metadata["bounded"] == 0
+    assert (saxpy.metadata["bounded"], saxpy.metadata["estimate"]) == (1, 0)
+    assert (rotate.metadata["bounded"], rotate.metadata["estimate"]) == (1, 1)  # its loop's count is an argument
     # 32 floats of shared memory, and at least a slot of four bytes for each thread's &v.
     assert rotate.metadata["scratch"] >= 256
 

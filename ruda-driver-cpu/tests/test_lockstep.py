@@ -87,3 +87,83 @@ if and.bool(gt.bool(%j, i32(0)), lt.bool(%j, sub.i32(extent(@a, 1), i32(1)))) {
     want = np.full_like(a, -7)
     want[:, 1:-1] = a[:, :-2] + a[:, 2:]
     np.testing.assert_array_equal(out, want)
+
+
+GRID_ROWS = "array @y i32 rank 2 c align 4"
+
+
+@pytest.mark.parametrize("blocks", [1, 5, 33])
+def test_a_loop_in_rows_of_blocks_runs_each_round_once(agree, make_kernel, blocks):
+    """Also where only the last rounds, or only the last threads, need guards."""
+    body = """
+for %r: i32 = i32(0), i32(1), cast.u32(^n) {
+  load %old: i32 = @y[%r, global_idx_x.i32()]
+  store @y[%r, global_idx_x.i32()] = add.i32(%old, i32(1))
+}
+"""
+    kernel = make_kernel(body, GRID_ROWS, "scalar ^n i32", block=(8, 1, 1))
+    for width in (8 * blocks, 8 * blocks - 3):
+        _, y = 0, agree(kernel, blocks, np.zeros((4, width), np.int32), 7)[-1]
+        np.testing.assert_array_equal(y, 1)
+
+
+def test_barriers_inside_a_branch_of_the_whole_grid(agree, make_kernel):
+    """What is before the barrier runs once, although what is after it does not fit the array."""
+    body = """
+if gt.bool(^n, i32(0)) {
+  load %old: i32 = @x[global_idx_x.i32()]
+  store @x[global_idx_x.i32()] = add.i32(%old, i32(1))
+  barrier
+  load %new: i32 = @x[global_idx_x.i32()]
+  store @y[global_idx_x.i32()] = %new
+} else {
+}
+"""
+    kernel = make_kernel(body, X, Y, "scalar ^n i32", block=(8, 1, 1))
+    x, y = agree(kernel, 40, np.zeros(320, np.int32), np.zeros(301, np.int32), 1)
+    assert (x == 1).all()
+    assert (y == 1).all()
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 63, 64, 65, 200])
+@pytest.mark.parametrize(
+    "index",
+    [
+        "sub.i32(%i, i32(3))",
+        "add.i32(%i, i32(70))",
+        "sub.i32(sub.i32(extent(@x, 0), i32(2)), %i)",
+        "mul.i32(%i, i32(2))",
+        "sub.i32(i32(9), mul.i32(%i, i32(-1)))",
+        "add.i32(%i, i32(2147483640))",
+        "mul.i32(%i, ^n)",
+        "min.i32(%i, i32(5))",
+    ],
+)
+def test_the_threads_of_a_row_that_are_outside(agree, make_kernel, index, length):
+    """An index that grows, falls, jumps, stands or leaves its type along the row; each end, and all, outside."""
+    body = f"let %i: i32 = global_idx_x.i32()\nload %v: i32 = @x[{index}]\nstore @y[%i] = add.i32(%v, i32(1))"
+    kernel = make_kernel(body, X, Y, "scalar ^n i32", block=(8, 1, 1))
+    x = np.arange(100, 100 + length, dtype=np.int32)
+    for n in (1, -1, 3):
+        agree(kernel, 13, x, np.full(length, -7, np.int32), n)
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 1, 5, 47, 48, 99])
+@pytest.mark.parametrize("op", ["lt", "le", "gt", "ge", "eq", "ne"])
+def test_a_branch_on_the_place_in_the_block(agree, make_kernel, op, limit):
+    """Before and after a barrier, with what a thread keeps over it."""
+    body = f"""
+let %t: i32 = thread_idx_x.i32()
+declare &v: i32 = i32(1)
+store @sh[%t] = %t
+barrier
+if {op}.bool(%t, i32({limit})) {{
+  load %other: i32 = @sh[sub.i32(i32({THREADS - 1}), %t)]
+  set &v = add.i32(&v, %other)
+}} else {{
+}}
+barrier
+store @y[global_idx_x.i32()] = &v
+"""
+    kernel = make_kernel(body, Y, f"shared @sh i32 [{THREADS}]", block=(THREADS, 1, 1))
+    agree(kernel, 3, np.full(3 * THREADS, -7, np.int32))

@@ -14,15 +14,15 @@ from ruda.errors import CompilationError, ValidationError
 from ruda.target import Target
 from ruda_driver_cpu import llvm as emitter
 from ruda_driver_cpu import targets
-from ruda_driver_cpu.cost import cost
 
 
 class CpuCompiler(Compiler):
     """Compiles for one processor, the host or another.
 
     ``Source.metadata`` holds ``scratch``, the bytes of scratch memory that each
-    worker needs, ``cost``, the estimated operations of a block, and
-    ``bounded``, 1 where no loop in the kernel may run long.
+    worker needs, ``cost``, the estimated operations of a block, ``bounded``, 1
+    where no loop runs longer than estimated, and ``estimate``, 1 where the
+    estimate takes a launch's arguments: ``llvm_cost`` has it then.
     """
 
     stages = ("llvm", "asm")
@@ -37,13 +37,15 @@ class CpuCompiler(Compiler):
         return f"{self.target.fingerprint} llvmlite {llvmlite.__version__}"
 
     def emit(self, kernel: ir.Kernel) -> Source:
+        machine = self._machine
         emitted = emitter.emit(
-            kernel, target=self.target.name, triple=self._machine.triple, hardware_fma=self._machine.fma
+            kernel,
+            target=self.target.name,
+            triple=machine.triple,
+            hardware_fma=machine.fma,
+            vectors=machine.vectors,
         )
-        operations, bounded = cost(kernel)
-        return Source(
-            emitted.text, emitted.entry, {"scratch": emitted.scratch, "cost": operations, "bounded": int(bounded)}
-        )
+        return Source(emitted.text, emitted.entry, emitted.facts)
 
     def build(self, source: Source) -> bytes:
         """Object code.

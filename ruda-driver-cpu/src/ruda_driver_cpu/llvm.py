@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from ruda.errors import CompilationError
 from ruda.ir import Block, DeclareArray, Function, Kernel, Return, walk
-from ruda_driver_cpu.llvm_entry import SIGNATURE, Entry
+from ruda_driver_cpu import llvm_cost
+from ruda_driver_cpu.cost import work
+from ruda_driver_cpu.llvm_entry import Entry
 from ruda_driver_cpu.llvm_scope import Place, Scope, array_bytes, array_type
 from ruda_driver_cpu.llvm_statements import Statements, result_type, symbol
 from ruda_driver_cpu.llvm_writer import Module, Writer, reg
@@ -21,19 +23,20 @@ _ATTRIBUTES = (
     'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
     "attributes #1 = { nofree nosync nounwind willreturn memory(none) }",
     "attributes #2 = { alwaysinline nounwind }",
+    "attributes #3 = { noinline nounwind optnone }",  # not worth the time to optimise it
 )
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """A module's text, its entry point, and the bytes of scratch memory that each worker needs."""
+    """A module's text, its entry point, and what the server wants to know (see ``CpuCompiler``)."""
 
     text: str
     entry: str
-    scratch: int
+    facts: dict[str, int]
 
 
-def emit(kernel: Kernel, *, target: str, triple: str, hardware_fma: bool) -> Emitted:
+def emit(kernel: Kernel, *, target: str, triple: str, hardware_fma: bool, vectors: tuple[int, int]) -> Emitted:
     """The module of a lowered kernel.
 
     Args:
@@ -41,26 +44,37 @@ def emit(kernel: Kernel, *, target: str, triple: str, hardware_fma: bool) -> Emi
         target: the target's name, for messages.
         triple: LLVM's name of the platform.
         hardware_fma: whether the processor has a fused multiply-add.
+        vectors: how many vector registers it has, and the bytes of one.
 
     Raises:
         UnsupportedInstruction: an op that has no row here; names kernel, place and target.
         CompilationError: a function whose local arrays do not fit on the stack.
     """
-    module = Module(hardware_fma=hardware_fma)
+    module = Module(hardware_fma=hardware_fma, vectors=vectors)
     functions = [_function(module, kernel, f, target) for f in kernel.functions]
     module.fastmath = FASTMATH if kernel.fastmath else ""
     entry = Entry(module, kernel, target)
     name = symbol(f"ruda_{kernel.name}")
+    definition = entry.write(name)
+    effort = work(kernel)
+    estimate = llvm_cost.write(module, kernel, effort, target, name) if effort.loops else ""
+    facts = {
+        "scratch": entry.scratch,
+        "cost": kernel.threads * effort.least,
+        "bounded": int(effort.bounded and (bool(estimate) or not effort.loops)),
+        "estimate": int(bool(estimate)),
+    }
     parts = [
         f'target triple = "{triple}"',
         *functions,
-        f"define void @{name}({SIGNATURE}) #0 {{\n{entry.write()}\n}}",
+        definition,
+        estimate,
         "\n".join(module.constants),
         "\n".join(module.declarations.values()),
         "\n".join(_ATTRIBUTES),
         "\n".join(module.metadata),
     ]
-    return Emitted("\n\n".join(p for p in parts if p) + "\n", name, entry.scratch)
+    return Emitted("\n\n".join(p for p in parts if p) + "\n", name, facts)
 
 
 def _function(module: Module, kernel: Kernel, function: Function, target: str) -> str:

@@ -11,14 +11,16 @@ that index arithmetic does not wrap, which makes addresses linear to LLVM.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from ruda.ir import Apply, Block, Break, Continue, Expr, If, Let, Load, Return, Store, Value, walk
+from ruda.ir import Apply, Block, Break, Const, Continue, Expr, If, Let, Load, Return, Store, Value, walk
 from ruda.passes.regions import ThreadLoop
 from ruda.passes.rewrite import defined
-from ruda_driver_cpu import ranges
-from ruda_driver_cpu.llvm_scope import Assumptions, Scope
-from ruda_driver_cpu.llvm_writer import reg
+from ruda_driver_cpu import llvm_offsets, ranges
+from ruda_driver_cpu.llvm_scope import Assumptions, Row, Scope
+from ruda_driver_cpu.llvm_writer import Writer, reg
 from ruda_driver_cpu.ranges import Range
 
 #: Extremes are computed in i64; arithmetic that might pass this is left alone.
@@ -27,11 +29,18 @@ _LIMIT = 1 << 62
 #: A loop body of more statements, or an expression of more nodes, is not worth it.
 _STATEMENTS, _NODES = 200, 64
 
+#: A multiple of threads of which interleaved vectors leave nothing over: what does takes the loop with guards, which
+#: there is anyway, where LLVM would write two more.
+_TOGETHER = 64
+
 _HOLDS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 
-#: An i64 comparison: predicate and operands.
-_Test = tuple[str, str, str]
+#: Where a comparison that fails holds again if a thread fewer is meant for each by which it fails; "" for nowhere.
+_Side = Literal["first", "end", ""]
+
+#: An i64 comparison of what is largest or smallest in the threads that are meant: predicate and operands.
+_Test = tuple[str, str, str, _Side]
 
 
 def assume(region: ThreadLoop, scope: Scope) -> tuple[Assumptions, str]:
@@ -39,16 +48,49 @@ def assume(region: ThreadLoop, scope: Scope) -> tuple[Assumptions, str]:
 
     The test is written where the scope's writer is.
     """
+    finder = _find(region, scope)
+    return finder.found, _all(scope.writer, finder.tests) if finder.found.conditions else ""
+
+
+def assume_inside(region: ThreadLoop, scope: Scope, row: Row, multiple: int) -> tuple[Assumptions, str, str, str, bool]:
+    """What may be assumed of most threads of a ``row`` of blocks; the i1 that says whether of any, or "" for nothing;
+    the first of these threads in x, and their end; and whether the others in the row are few, in most rows.
+
+    These threads are a multiple of ``multiple``, or of _TOGETHER where the others are few.
+    """
+    finder, w = _find(region, scope), scope.writer
+    if not finder.found.conditions:
+        return Assumptions(), "", "", "", False
+    trims: dict[_Side, str] = {"first": "0", "end": "0"}
+    for predicate, a, b, side in finder.tests:
+        if side:
+            less, more = (a, b) if predicate in ("slt", "sle") else (b, a)
+            fails = w.op(f"sub i64 {less}, {more}")
+            if predicate in ("slt", "sgt"):
+                fails = w.op(f"add i64 {fails}, 1")
+            trims[side] = w.call("llvm.smax.i64", "i64", ("i64", trims[side]), ("i64", fails))
+    first, end = trims["first"], w.op(f"sub i64 {row.threads}, {trims['end']}")
+    few = all(side for *_, side in finder.tests)
+    whole = w.op(f"and i64 {w.op(f'sub i64 {end}, {first}')}, {-(_TOGETHER if few else multiple)}")
+    end = w.op(f"add i64 {first}, {whole}")
+    some = w.op(f"icmp slt i64 {first}, {end}")
+    test = w.op(f"and i1 {some}, {_all(w, [t for t in finder.tests if not t[3]])}")
+    return finder.found, test, first, end, few
+
+
+def _find(region: ThreadLoop, scope: Scope) -> _Finder:
     finder = _Finder(region, scope)
     if sum(1 for _ in walk(region.body)) <= _STATEMENTS:
         finder.block(region.body)
-    if not finder.found.conditions:
-        return Assumptions(), ""
-    w = scope.writer
+    return finder
+
+
+def _all(w: Writer, tests: Iterable[_Test]) -> str:
+    """Whether all of ``tests`` hold."""
     test = "true"
-    for predicate, a, b in finder.tests:
+    for predicate, a, b, _ in tests:
         test = w.op(f"and i1 {test}, {w.op(f'icmp {predicate} i64 {a}, {b}')}")
-    return finder.found, test
+    return test
 
 
 @dataclass(frozen=True)
@@ -57,6 +99,7 @@ class _Span:
 
     Attributes:
         known: bounds of both, known beforehand.
+        slope: by how much it grows from a thread to its neighbour in x; None where that is not known.
         tests: what must hold for them to be right.
         linear: the ops that do not wrap then.
     """
@@ -64,6 +107,7 @@ class _Span:
     low: str
     high: str
     known: Range
+    slope: int | None
     tests: tuple[_Test, ...] = ()
     linear: frozenset[Expr] = frozenset()
 
@@ -85,7 +129,8 @@ class _Finder:
             match s:
                 case Load() | Store():
                     if s.guard is None or self.condition(s.guard, True):
-                        self.accept(self.span(s.indices[0]))
+                        for index in llvm_offsets.indices(s.memory, s.indices[0])[0]:
+                            self.accept(self.span(index))
                 case If() if not len(s.orelse) and self.moves(s.cond):
                     leaves = len(s.then) == 1 and isinstance(s.then.statements[0], Return | Break | Continue)
                     if self.condition(s.cond, not leaves) and not leaves:
@@ -121,8 +166,10 @@ class _Finder:
         a, b = map(self.span, cond.args)
         if a is None or b is None:
             return None
-        x, y = (a.high, b.low) if predicate in ("lt", "le") else (a.low, b.high)
-        return [a, b, _Span("", "", (0, 0), ((_HOLDS[predicate], x, y),))]
+        below = predicate in ("lt", "le")
+        x, y = (a.high, b.low) if below else (a.low, b.high)
+        side = _end(a, high=below) if b.slope == 0 else _end(b, high=not below) if a.slope == 0 else ""
+        return [a, b, _Span("", "", (0, 0), 0, ((_HOLDS[predicate], x, y, side),))]
 
     def span(self, e: Expr) -> _Span | None:
         """The extremes of ``e``, or None where it is not affine in the thread's index."""
@@ -138,7 +185,7 @@ class _Finder:
         if known is None or known[1] > ranges.MOST:
             return None  # an unsigned value that i64 does not hold
         wide = self.widened(e, text)
-        return _Span(wide, wide, known)
+        return _Span(wide, wide, known, 0)
 
     def affine(self, e: Expr) -> _Span | None:
         if isinstance(e, Value):
@@ -157,13 +204,14 @@ class _Finder:
         w, kernel = self.scope.writer, self.scope.kernel
         size = kernel.block_dim["xyz".index(axis)]
         known = ranges.topology(kernel, e.op)
+        slope = int(axis == "x")
         if what == "thread_idx":
-            return _Span("0", str(size - 1), known)
+            return _Span("0", str(size - 1), known, slope)
         block = self.widened(e, self.scope.indices[f"block_idx_{axis}"])
-        low = w.op(f"mul nuw nsw i64 {block}, {size}")
+        begin = w.op(f"mul nuw nsw i64 {block}, {size}")
         row = self.scope.merged if axis == "x" else None
-        past = w.op(f"add nuw nsw i64 {low}, {size if row is None else row.threads}")
-        return _Span(low, w.op(f"sub nuw nsw i64 {past}, 1"), known)
+        past = w.op(f"add nuw nsw i64 {begin}, {size if row is None else row.threads}")
+        return _Span(begin, w.op(f"sub nuw nsw i64 {past}, 1"), known, slope)
 
     def combined(self, e: Apply, args: list[_Span]) -> _Span | None:
         """The span of an op that grows or falls with each operand."""
@@ -175,13 +223,14 @@ class _Finder:
             return None
         low, high = extremes
         tests = [t for a in args for t in a.tests]
-        if known[0] < e.type.min:
-            tests.append(("sge", low, str(e.type.min)))
-        if known[1] > e.type.max:
-            tests.append(("sle", high, str(e.type.max)))
         linear = frozenset([e]).union(*(a.linear for a in args))
-        known = (max(known[0], e.type.min), min(known[1], e.type.max))
-        return _Span(low, high, known, tuple(tests), linear)
+        inside = (max(known[0], e.type.min), min(known[1], e.type.max))
+        span = _Span(low, high, inside, _slope(e, args), (), linear)
+        if known[0] < e.type.min:
+            tests.append(("sge", low, str(e.type.min), _end(span, high=False)))
+        if known[1] > e.type.max:
+            tests.append(("sle", high, str(e.type.max), _end(span, high=True)))
+        return replace(span, tests=tuple(tests))
 
     def extremes(self, op: str, args: list[_Span]) -> tuple[str, str] | None:
         w = self.scope.writer
@@ -237,3 +286,26 @@ class _Finder:
                 total += self.size(a) if total <= _NODES else 0
             return total
         return self.size(self.lets[e]) if isinstance(e, Value) and e in self.lets else 1
+
+
+def _end(span: _Span, *, high: bool) -> _Side:
+    """The end of the threads at which ``span`` is largest (``high``) or smallest, where neighbours are one apart."""
+    if span.slope not in (1, -1):
+        return ""
+    return "end" if (span.slope == 1) == high else "first"
+
+
+def _slope(e: Apply, args: Sequence[_Span]) -> int | None:
+    a, b = args[0].slope, args[-1].slope
+    if a is None or b is None:
+        return None
+    match e.op:
+        case "cast":
+            return a
+        case "add":
+            return a + b
+        case "sub":
+            return a - b
+        case "mul" if isinstance(factor := e.args[1], Const):
+            return a * int(factor.value)
+    return 0 if a == b == 0 else None

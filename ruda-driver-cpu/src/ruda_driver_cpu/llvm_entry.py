@@ -11,7 +11,7 @@ from __future__ import annotations
 from ruda.contract import ArgumentLayout
 from ruda.ir import Apply, DeclareArray, Expr, Kernel, Local, LocalArray, walk
 from ruda.passes.context import expressions
-from ruda.passes.regions import Once, ThreadLoop, walk_regions
+from ruda.passes.regions import BlockFor, Once, ThreadLoop, walk_regions
 from ruda.passes.split import Split, split
 from ruda.types import bool_
 from ruda_driver_cpu.llvm_regions import Regions
@@ -19,8 +19,11 @@ from ruda_driver_cpu.llvm_scope import Place, Row, Scope, array_bytes, array_typ
 from ruda_driver_cpu.llvm_statements import Statements
 from ruda_driver_cpu.llvm_writer import Module, Writer, reg
 
-#: ``packed`` is laid out by ArgumentLayout; ``scratch``, 64-aligned, is the worker's own shared arrays and contexts.
-SIGNATURE = "ptr noalias readonly %packed, i64 %gx, i64 %gy, i64 %gz, ptr %control, ptr noalias %scratch"
+#: ``packed`` is laid out by ArgumentLayout; ``scratch`` is the worker's own shared arrays and contexts.
+_SIGNATURE = "ptr noalias readonly %packed, i64 %gx, i64 %gy, i64 %gz, ptr %control, ptr {scratch}%scratch"
+
+#: So that LLVM may keep what is in ``scratch`` in registers, also across a way out of a loop.
+_SCRATCH = "noalias writable align 64 dereferenceable({nbytes}) "
 
 #: Byte offsets in the control record: i64 chunk, i32 cancel, i64 limit and, on a cache line of its own, i64 next.
 CHUNK, CANCEL, LIMIT, NEXT, CONTROL_BYTES = 0, 8, 16, 64, 128
@@ -44,18 +47,21 @@ class Entry:
         self.split = split(kernel)
         self.context: dict[Local, Place] = {}
         self.scratch = 0
-        self.grid = ("%gx", "%gy", "%gz")
         self.merges = _merges(kernel, self.split)
         self.widest = max(1, ROW // kernel.block_dim[0])
-        self.limit = self.writer.slot("i64")
         self.position = tuple(self.writer.slot("i64") for _ in range(4))  # block number, x, y, z
 
-    def write(self) -> str:
-        """The function's body."""
+    def write(self, name: str) -> str:
+        """The function's definition."""
+        body = self.body()
+        scratch = _SCRATCH.format(nbytes=self.scratch) if self.scratch else ""
+        return f"define void @{name}({_SIGNATURE.format(scratch=scratch)}) #0 {{\n{body}\n}}"
+
+    def body(self) -> str:
         w = self.writer
-        self.arguments()
+        arguments(self.scope)
         self.memories()
-        total = self.blocks()
+        total, self.grid = grid_size(self.scope)
         cancel = w.op(f"getelementptr inbounds i8, ptr %control, i64 {CANCEL}")
         begin, end, alone = self.take(total, cancel)
         self.coordinates(begin, end)
@@ -65,24 +71,6 @@ class Entry:
         w.place("exit")
         w.do("ret void")
         return w.text()
-
-    def arguments(self) -> None:
-        """Everything in ``packed``."""
-        w, scope = self.writer, self.scope
-        for slot in ArgumentLayout.of(self.kernel.params).slots:
-            address = w.op(f"getelementptr inbounds i8, ptr %packed, i64 {slot.position}")
-            if slot.kind == "address":
-                scope.places[slot.param] = Place(w.op(f"load ptr, ptr {address}, align 1"))
-            elif slot.kind == "scalar" and slot.type == bool_:
-                byte = w.op(f"load i8, ptr {address}, align 1")
-                scope.scalars[slot.param] = w.op(f"icmp ne i8 {byte}, 0")
-            else:
-                value = w.op(f"load {reg(slot.type)}, ptr {address}, align 1")
-                if slot.kind == "scalar":
-                    scope.scalars[slot.param] = value
-                else:
-                    of = scope.extents if slot.kind == "extent" else scope.strides
-                    of[slot.param, slot.axis] = value
 
     def memories(self) -> None:
         """Constant arrays, shared arrays, contexts and local arrays."""
@@ -115,16 +103,6 @@ class Entry:
         self.scratch += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
         return self.writer.op(f"getelementptr inbounds i8, ptr %scratch, i64 {offset}")
 
-    def blocks(self) -> str:
-        """The number of blocks. A folded grid is seen as its x alone."""
-        w = self.writer
-        total = w.op(f"mul i64 {w.op('mul i64 %gx, %gy')}, %gz")
-        if self.kernel.folded:
-            self.grid = (total, "1", "1")
-        for axis, size in zip("xyz", self.grid, strict=True):
-            self.scope.indices[f"grid_dim_{axis}"] = self.scope.as_index(size, self.kernel.index)
-        return total
-
     def take(self, total: str, cancel: str) -> tuple[str, str, str]:
         """Take blocks [begin, end): all of them where ``alone``, else the next chunk."""
         w = self.writer
@@ -151,8 +129,6 @@ class Entry:
         parts = (begin, w.op(f"urem i64 {begin}, {gx}"), w.op(f"urem i64 {row}, {gy}"), w.op(f"udiv i64 {row}, {gy}"))
         for slot, part in zip(self.position, parts, strict=True):
             w.do(f"store i64 {part}, ptr {slot}")
-        if self.merges:
-            w.do(f"store i64 {self.widest}, ptr {self.limit}")
         w.jump("block")
         w.place("block")
         for axis, slot in zip("xyz", self.position[1:], strict=True):
@@ -162,22 +138,19 @@ class Entry:
             self.scope.merged = self.row(end)
 
     def row(self, end: str) -> Row:
-        """Take blocks to the end of the row, of the range, or up to the limit."""
+        """Take blocks to the end of the row or of the range."""
         w, (block, x, _, _) = self.writer, self.position
         left = w.op(f"sub nuw nsw i64 {end}, {w.op(f'load i64, ptr {block}')}")
         in_row = w.op(f"sub nuw nsw i64 {self.grid[0]}, {w.op(f'load i64, ptr {x}')}")
-        most = w.call("llvm.umin.i64", "i64", ("i64", left), ("i64", in_row))
-        most = w.call("llvm.umin.i64", "i64", ("i64", most), ("i64", str(self.widest)))
-        blocks = w.call("llvm.umin.i64", "i64", ("i64", most), ("i64", w.op(f"load i64, ptr {self.limit}")))
+        blocks = w.call("llvm.umin.i64", "i64", ("i64", left), ("i64", in_row))
+        blocks = w.call("llvm.umin.i64", "i64", ("i64", blocks), ("i64", str(self.widest)))
         threads = w.op(f"mul nuw nsw i64 {blocks}, {self.kernel.block_dim[0]}")
-        return Row(blocks, threads, most, self.limit, "block")
+        return Row(blocks, threads, "0", threads)
 
     def advance(self, end: str, alone: str) -> None:
         """Go on to the next block, x fastest; after the last, take more."""
         w, (block, x, y, z), (gx, gy, _) = self.writer, self.position, self.grid
         taken = "1" if self.scope.merged is None else self.scope.merged.blocks
-        if self.merges:
-            w.do(f"store i64 {self.widest}, ptr {self.limit}")
         up = [w.op(f"add nuw nsw i64 {w.op(f'load i64, ptr {s}')}, {n}") for s, n in ((x, taken), (y, 1), (z, 1))]
         row_ends = w.op(f"icmp eq i64 {up[0]}, {gx}")
         w.do(f"store i64 {w.select(row_ends, 'i64', '0', up[0])}, ptr {x}")
@@ -197,12 +170,46 @@ class Entry:
         w.branch(alone, "exit", "take")
 
 
+def arguments(scope: Scope) -> None:
+    """Everything in ``packed``."""
+    w = scope.writer
+    for slot in ArgumentLayout.of(scope.kernel.params).slots:
+        address = w.op(f"getelementptr inbounds i8, ptr %packed, i64 {slot.position}")
+        if slot.kind == "address":
+            scope.places[slot.param] = Place(w.op(f"load ptr, ptr {address}, align 1"))
+        elif slot.kind == "scalar" and slot.type == bool_:
+            byte = w.op(f"load i8, ptr {address}, align 1")
+            scope.scalars[slot.param] = w.op(f"icmp ne i8 {byte}, 0")
+        else:
+            value = w.op(f"load {reg(slot.type)}, ptr {address}, align 1")
+            if slot.kind == "scalar":
+                scope.scalars[slot.param] = value
+            else:
+                of = scope.extents if slot.kind == "extent" else scope.strides
+                of[slot.param, slot.axis] = value
+
+
+def grid_size(scope: Scope) -> tuple[str, tuple[str, str, str]]:
+    """The number of blocks, and the grid as the kernel sees it: a folded one is its x alone."""
+    w = scope.writer
+    total = w.op(f"mul i64 {w.op('mul i64 %gx, %gy')}, %gz")
+    grid = (total, "1", "1") if scope.kernel.folded else ("%gx", "%gy", "%gz")
+    for axis, size in zip("xyz", grid, strict=True):
+        scope.indices[f"grid_dim_{axis}"] = scope.as_index(size, scope.kernel.index)
+    return total, grid
+
+
 def _merges(kernel: Kernel, regions: Split) -> bool:
-    """Whether blocks side by side may run as one: no barrier, no shared memory, no place in the block or grid in x."""
+    """Whether blocks side by side may run as one: nothing asks for the place in the block or grid in x, none has memory
+    of its own, and one loop over threads is all there is.
+    """
 
     def tells(expr: Expr) -> bool:
         return isinstance(expr, Apply) and (expr.op in ("thread_idx_x", "block_idx_x") or any(map(tells, expr.args)))
 
-    if len(regions.regions) != 1 or kernel.shared:
+    found = regions.regions
+    if len(found) == 1 and isinstance(found[0], BlockFor):
+        found = found[0].body
+    if len(found) != 1 or not isinstance(found[0], ThreadLoop) or kernel.shared:
         return False
     return not any(tells(e) for s in walk(kernel.body) for e in expressions(s))

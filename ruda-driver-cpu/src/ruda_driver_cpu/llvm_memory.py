@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ruda.ir import Array, Atomic, Expr, Load, Store
+from ruda.ir import Array, Atomic, ConstantArray, Expr, Load, Store
 from ruda.types import ScalarType, bool_
+from ruda_driver_cpu import llvm_offsets
 from ruda_driver_cpu.llvm_floats import ROWS as FLOATS
 from ruda_driver_cpu.llvm_ints import ROWS as INTS
 from ruda_driver_cpu.llvm_scope import Scope
@@ -64,11 +65,8 @@ class Access:
 
     def address(self, s: Load | Store | Atomic, number: int = 0) -> str:
         """The address of the scalar at the offset of ``s``, or ``number`` behind it."""
-        memory, index = s.memory, s.indices[0]
-        w, place = self.scope.writer, self.scope.places[memory.name]
-        offset = self.scope.eval(index)
-        if index.type.bits < 64:
-            offset = w.op(f"{'sext' if index.type.is_signed else 'zext'} {reg(index.type)} {offset} to i64")
+        w, place = self.scope.writer, self.scope.places[s.memory.name]
+        offset = llvm_offsets.wide(self.scope, s.memory, s.indices[0])
         if number:
             offset = w.op(f"add nsw i64 {offset}, {number}")
         if place.stride != 1:
@@ -78,9 +76,13 @@ class Access:
         return w.op(f"getelementptr inbounds {mem(s.type)}, ptr {place.address}, i64 {offset}")
 
     def _scalars(self, s: Load | Store, count: int) -> list[str]:
-        """:meth:`address` of each scalar, with what follows in a load or store: the alignment and the access group."""
-        group = f", !llvm.access.group {self.group}" if self.group and self.scope.places[s.memory.name].shared else ""
-        return [f"{self.address(s, number)}, align {s.type.size}{group}" for number in range(count)]
+        """:meth:`address` of each scalar, and what follows it in a load or store: alignment, and what LLVM may know."""
+        facts, module = "", self.scope.writer.module
+        if self.group and self.scope.places[s.memory.name].shared:
+            facts = f", !llvm.access.group {self.group}"
+        if not isinstance(s.memory, ConstantArray):
+            facts += module.public if isinstance(s.memory, Array) else module.private
+        return [f"{self.address(s, number)}, align {s.type.size}{facts}" for number in range(count)]
 
     def _guarded(self, guard: Expr | None, type: ScalarType, access: Callable[[], list[str]]) -> list[str]:
         """What ``access`` gives where ``guard`` holds, and zeros elsewhere."""

@@ -9,9 +9,9 @@ except where :func:`is_ordered` says that the order inside one round matters.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ruda.ir import Atomic, Block, Call, Expr, Fence, Kernel, Load, Local, Store, walk
+from ruda.ir import Atomic, Block, Call, Expr, Fence, Kernel, Load, Local, Statement, Store, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
@@ -23,17 +23,23 @@ from ruda.passes.regions import (
     Region,
     ThreadLoop,
 )
-from ruda_driver_cpu.llvm_assume import assume
-from ruda_driver_cpu.llvm_scope import Assumptions, Place
-from ruda_driver_cpu.llvm_statements import CountedLoop, Statements, is_long
+from ruda.types import f32
+from ruda_driver_cpu.busy import busy
+from ruda_driver_cpu.llvm_assume import assume, assume_inside
+from ruda_driver_cpu.llvm_scope import Assumptions, Place, Row
+from ruda_driver_cpu.llvm_statements import CountedLoop, Counter, Statements, is_long
 from ruda_driver_cpu.llvm_writer import mem, reg
 
-#: A loop over fewer threads than this may be unrolled; a longer one is left whole for the vectoriser.
+#: A loop over fewer threads than this may be unrolled; a longer one is left whole for the vectoriser, and the loops
+#: around it are too: copies of a vectorised loop cost time to compile and save none.
 WHOLE = 8
 
 #: A loop over at least LONG_ROW threads of at most WIDE statements, none of them a call, works on INTERLEAVED vectors
 #: at a time, so that more loads are under way.
 LONG_ROW, WIDE, INTERLEAVED = 128, 16, 4
+
+#: The most statements of a loop over threads that is taken apart into vectors whole.
+HELD = 32
 
 
 @dataclass
@@ -81,6 +87,9 @@ class Regions:
         w.place(after)
 
     def counted(self, region: BlockFor) -> None:
+        if len(region.body) == 1 and isinstance(inside := region.body[0], ThreadLoop):
+            self.rounds(region, inside)
+            return
         w = self.statements.scope.writer
         loop = CountedLoop(self.statements.scope, region)
         self.exits.append(loop.exit)
@@ -89,7 +98,50 @@ class Regions:
         w.jump(loop.latch)
         w.place(loop.latch)
         self.statements.poll()
-        loop.close()
+        loop.close(self.loop_meta(whole=True))
+
+    def rounds(self, region: BlockFor, inside: ThreadLoop) -> None:
+        """A loop over one loop over threads.
+
+        Rounds that need no guards are a loop of their own, which may keep what the threads sum up in registers: it
+        has its test at the end, so that a round has run wherever it is left.
+        """
+        scope = self.statements.scope
+        w, count = scope.writer, Counter(scope, region)
+        enter, plain, leave, edge, after = (w.name(n) for n in ("enter", "inside", "leave", "edge", "after"))
+        w.jump(enter)
+        w.place(enter)
+        assumptions = self.go(count, inside, plain, leave)
+        w.place(plain)
+        self.round(count, inside, assumptions, self.held(inside))
+        self.go(count, inside, plain, leave, self.loop_meta(whole=True))
+        w.place(leave)
+        if not assumptions.conditions:
+            return
+        w.branch(count.more(), edge, after)
+        w.place(edge)
+        self.round(count, inside, Assumptions(), 0)
+        w.jump(enter, self.loop_meta(whole=True))
+        w.place(after)
+
+    def go(self, count: Counter, inside: ThreadLoop, plain: str, leave: str, meta: str = "") -> Assumptions:
+        """Branch to ``plain`` where there is another round that needs no guards; what may be assumed there."""
+        scope = self.statements.scope
+        more = count.more()
+        count.define()
+        assumptions, test = assume(inside, scope)
+        scope.writer.branch(scope.writer.select(more, "i1", test, "false") if test else more, plain, leave, meta)
+        return assumptions
+
+    def round(self, count: Counter, inside: ThreadLoop, assumptions: Assumptions, interleaved: int) -> None:
+        scope = self.statements.scope
+        count.more()
+        count.define()
+        scope.assumed = assumptions
+        self.loops(inside, interleaved)
+        scope.assumed = Assumptions()
+        self.statements.poll()
+        count.advance()
 
     def loop(self, region: BlockLoop) -> None:
         w = self.statements.scope.writer
@@ -100,7 +152,7 @@ class Regions:
         self.write(region.body)
         self.exits.pop()
         self.statements.poll()
-        w.jump(head)
+        w.jump(head, self.loop_meta(whole=True))
         w.place(after)
 
     def condition(self, cond: Expr | AnyOf) -> str:
@@ -135,6 +187,9 @@ class Regions:
     def threads(self, region: ThreadLoop) -> None:
         """The loop over threads, twice where most blocks need no guards."""
         scope = self.statements.scope
+        if scope.merged is not None:
+            self.row(region, scope.merged)
+            return
         w = scope.writer
         assumptions, test = assume(region, scope)
         if not test:
@@ -148,54 +203,110 @@ class Regions:
         scope.assumed = Assumptions()
         w.jump(after)
         w.place(edge)
-        if (row := scope.merged) is not None:
-            # Often just the last block of the row is not inside, or just the first.
-            single, several = w.name("single"), w.name("several")
-            w.branch(w.op(f"icmp eq i64 {row.blocks}, 1"), single, several)
-            w.place(several)
-            whole = w.op(f"icmp eq i64 {row.blocks}, {row.most}")
-            w.do(f"store i64 {w.select(whole, 'i64', w.op(f'sub i64 {row.blocks}, 1'), '1')}, ptr {row.limit}")
-            w.jump(row.again)
-            w.place(single)
         self.loops(region)
         w.jump(after)
         w.place(after)
 
-    def loops(self, region: ThreadLoop) -> None:
-        """One loop an axis, z outermost; axes of one thread have none."""
-        w, indices = self.statements.scope.writer, self.statements.scope.indices
+    def row(self, region: ThreadLoop, row: Row) -> None:
+        """The loop over the threads of a row of blocks: without guards inside, with them for the rim at each end."""
+        scope = self.statements.scope
+        w = scope.writer
+        # Threads that a vector leaves over are better masked than one by one, unless there is little to do for them.
+        multiple = 1 if is_simple(list(walk(region.body))) else w.module.vectors[1] // f32.size
+        assumptions, test, first, end, few = assume_inside(region, scope, row, multiple)
+        if not test:
+            self.loops(region)
+            return
+        before, inside, rim, edge, after = w.block, *(w.name(n) for n in ("inside", "rim", "edge", "after"))
+        w.branch(test, inside, rim)
+        w.place(inside)
+        scope.assumed, scope.merged = assumptions, replace(row, first=first, end=end)
+        self.loops(region)
+        scope.assumed = Assumptions()
+        last = w.block
+        w.jump(rim)
+        w.place(rim)
+        left, right = (w.op(f"phi i64 [ {text}, %{last} ], [ {row.threads}, %{before} ]") for text in (first, end))
+        with w.repeat(2, hint="side", meta=self.loop_meta(whole=True)) as side:
+            is_left = w.op(f"icmp eq i64 {side}, 0")
+            begin, stop = w.select(is_left, "i64", "0", right), w.select(is_left, "i64", left, row.threads)
+            w.branch(w.op(f"icmp slt i64 {begin}, {stop}"), edge, after)
+            w.place(edge)
+            scope.merged = replace(row, first=begin, end=stop)
+            self.loops(region, few=few)
+            w.jump(after)
+            w.place(after)
+        scope.merged = row
+
+    def held(self, region: ThreadLoop) -> int:
+        """How many vectors the whole loop over threads is, where registers hold what it puts back; else 0."""
+        body, threads = list(walk(region.body)), self.kernel.threads
+        number, size = self.statements.scope.writer.module.vectors
+        kept = sum(local.type.size for local in region.saves) * threads
+        if not 0 < kept <= number * size // 2 or threads != max(self.kernel.block_dim) or self.statements.scope.merged:
+            return 0
+        if len(body) > HELD or any(isinstance(s, Call) for s in body):
+            return 0
+        widest = max(n.type.size for n in (*region.loads, *(s for s in body if isinstance(s, Load | Store))))
+        count = threads * widest // size
+        return count if count in (1, 2, 4, 8, 16) else 0
+
+    def loops(self, region: ThreadLoop, interleaved: int = 0, *, few: bool = False) -> None:
+        """One loop an axis, z outermost; axes of one thread have none.
+
+        ``interleaved``: vectors at a time, or 0; ``few``: there are few threads, for which vectors take too long to
+        compile.
+        """
+        scope = self.statements.scope
+        w, indices = scope.writer, scope.indices
         group = "" if is_ordered(region.body) else w.module.meta("distinct !{}")
-        row, index = self.statements.scope.merged, self.kernel.index
+        row, index = scope.merged, self.kernel.index
         rounds: dict[str, int | str] = dict(zip("xyz", self.kernel.block_dim, strict=True))
         if row is not None:
-            rounds["x"] = self.statements.scope.as_index(row.threads, index)
+            length = row.end if row.first == "0" else w.op(f"sub nuw nsw i64 {row.end}, {row.first}")
+            rounds["x"] = scope.as_index(length, index)
+        part = busy(region.body, self.kernel)
+        if row is None:
+            rounds["x"] = part.threads
         innermost = next((axis for axis, count in rounds.items() if count != 1), "")
         body = list(walk(region.body))
-        linear, simple = "0", len(body) <= WIDE and not any(isinstance(s, Call) for s in body)
+        linear, simple = "0", is_simple(body)
+        first = str(part.first)
+        if row is not None and row.first != "0":
+            first = scope.as_index(row.first, index)
+        longest = rounds.get(innermost, 1)
+        whole, long = (isinstance(longest, str) or longest >= least for least in (WHOLE, LONG_ROW))
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
                 here = "0"
                 if rounds[axis] != 1:
-                    whole = axis == innermost and (row is not None or size >= WHOLE)
-                    long = axis == innermost and (row is not None or size >= LONG_ROW)
-                    meta = self.loop_meta(group, whole=whole, wide=long and simple)
+                    wide = interleaved or (INTERLEAVED if long and simple else 0)
+                    meta = self.loop_meta(group, whole=whole, wide=wide if axis == innermost else 0, few=few)
                     repeat = w.repeat(rounds[axis], type=reg(index), hint=f"threads.{axis}", meta=meta)
                     here = loops.enter_context(repeat)
+                if axis == "x" and first != "0":
+                    here = w.op(f"add nuw nsw {reg(index)} {here}, {first}")
                 indices[f"thread_idx_{axis}"] = here
                 linear = self.flatten(linear, here, size)
                 self.global_index(axis, here, size)
-            self.body(region, linear, group)
+            with scope.assuming(part.cond):
+                self.body(region, linear, group)
             if innermost and any(is_long(s, self.statements.functions) for s in body):
                 self.statements.poll()
 
-    def loop_meta(self, group: str, *, whole: bool, wide: bool) -> str:
-        """What LLVM may know of a loop over threads: leave it ``whole``, take ``INTERLEAVED`` vectors at a time."""
+    def loop_meta(self, group: str = "", *, whole: bool, wide: int = 0, few: bool = False) -> str:
+        """What LLVM may know of a loop over threads, or around one.
+
+        That is to leave it ``whole``, to take ``wide`` vectors at a time, or none where there are ``few`` rounds.
+        """
         meta = self.statements.scope.writer.module.meta
         facts = [meta(f'!{{!"llvm.loop.parallel_accesses", {group}}}')] if group else []
         if whole:
             facts.append(meta('!{!"llvm.loop.unroll.disable"}'))
-        if wide:
-            facts.append(meta(f'!{{!"llvm.loop.interleave.count", i32 {INTERLEAVED}}}'))
+        if few:
+            facts.append(meta('!{!"llvm.loop.vectorize.enable", i1 false}'))
+        elif wide:
+            facts.append(meta(f'!{{!"llvm.loop.interleave.count", i32 {wide}}}'))
         return f", !llvm.loop {meta('distinct !{' + ', '.join(['{self}', *facts]) + '}')}" if facts else ""
 
     def flatten(self, linear: str, here: str, size: int) -> str:
@@ -215,7 +326,7 @@ class Regions:
         """One thread: its context locals come from their slots, and go back."""
         statements, scope = self.statements, self.statements.scope
         w = scope.writer
-        tail = f", !llvm.access.group {group}" if group else ""
+        tail = f", !llvm.access.group {group}{w.module.private}" if group else w.module.private
         addresses = {
             n: w.op(f"getelementptr inbounds {mem(n.type)}, ptr {self.context[n].address}, i64 {linear}")
             for n in region.loads
@@ -241,6 +352,11 @@ class Regions:
             if mem(local.type) != reg(local.type):
                 value = w.op(f"zext i1 {value} to i8")
             w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")
+
+
+def is_simple(body: list[Statement]) -> bool:
+    """Whether a loop with this body has more to do with memory than with numbers."""
+    return len(body) <= WIDE and not any(isinstance(s, Call) for s in body)
 
 
 def is_ordered(body: Block) -> bool:

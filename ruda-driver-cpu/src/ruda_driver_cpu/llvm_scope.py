@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NoReturn
 
@@ -64,16 +66,13 @@ class Row:
     Attributes:
         blocks: how many there are, as i64.
         threads: their threads in x, as i64.
-        most: how many there could be, as i64.
-        limit: the slot of the most blocks to take together.
-        again: the label that takes blocks anew.
+        first, end: which of these threads are meant at present, as i64.
     """
 
     blocks: str
     threads: str
-    most: str
-    limit: str
-    again: str
+    first: str
+    end: str
 
 
 @dataclass
@@ -105,6 +104,15 @@ class Scope:
     ranges: dict[Value, Range] = field(default_factory=dict)
     assumed: Assumptions = field(default_factory=Assumptions)
     merged: Row | None = None
+
+    @contextmanager
+    def assuming(self, cond: Expr | None) -> Iterator[None]:
+        """Write what is inside for threads in which ``cond``, if it is one, is true as well."""
+        before = self.assumed
+        if cond is not None:
+            self.assumed = replace(before, conditions=before.conditions | {cond: True})
+        yield
+        self.assumed = before
 
     def slot(self, local: Local) -> str:
         """The stack memory of ``local``."""

@@ -188,39 +188,61 @@ class Statements:
             w.do(f"store {mem(type)} {nothing}, ptr {address}, align {type.size}{group}")
 
 
-class CountedLoop:
-    """The blocks of an ``ir.For``: written up to its body when made, from its latch on by :meth:`close`."""
+class Counter:
+    """What an ``ir.For`` counts with."""
 
     def __init__(self, scope: Scope, s: For | BlockFor) -> None:
         w, type = scope.writer, s.value.type
         start, step, count = (scope.evaluate(e) for e in (s.start, s.step, s.count))
-        self.writer, self.type, self.step, self.count = w, type, step[0], count[0]
-        self.counter_type = reg(s.count.type)
-        self.head, body, self.latch, self.exit = (w.name(n) for n in ("for", "body", "next", "endfor"))
-        self.counter, self.slot = w.slot(self.counter_type), w.slot(reg(type))
+        self.scope, self.variable, self.step, self.count = scope, s.value, step[0], count[0]
+        self.type, self.counter_type = reg(type), reg(s.count.type)
+        self.counter, self.slot = w.slot(self.counter_type), w.slot(self.type)
         w.do(f"store {self.counter_type} 0, ptr {self.counter}")
-        w.do(f"store {reg(type)} {start[0]}, ptr {self.slot}")
-        w.jump(self.head)
-        w.place(self.head)
-        self.round = w.op(f"load {self.counter_type}, ptr {self.counter}")
-        w.branch(w.op(f"icmp ult {self.counter_type} {self.round}, {self.count}"), body, self.exit)
-        w.place(body)
-        self.value = w.op(f"load {reg(type)}, ptr {self.slot}")
+        w.do(f"store {self.type} {start[0]}, ptr {self.slot}")
         known = [start[1], step[1], count[1]]
-        values = ranges.counted(*(k for k in known if k is not None))
-        self.flag = (" nsw" if type.is_signed else " nuw") if ranges.within(values, type) else ""
-        scope.define(s.value, self.value, values if self.flag else None)
+        self.values = ranges.counted(*(k for k in known if k is not None))
+        self.flag = (" nsw" if type.is_signed else " nuw") if ranges.within(self.values, type) else ""
+        self.round = self.value = ""
 
-    def close(self, meta: str = "") -> None:
-        """Go on to the next round, in the block that began with ``latch``, and begin the block after the loop."""
-        w = self.writer
+    def more(self) -> str:
+        """Look where the count is: whether there is such a round."""
+        w = self.scope.writer
+        self.round = w.op(f"load {self.counter_type}, ptr {self.counter}")
+        return w.op(f"icmp ult {self.counter_type} {self.round}, {self.count}")
+
+    def define(self) -> None:
+        """Define the loop's variable."""
+        self.value = self.scope.writer.op(f"load {self.type}, ptr {self.slot}")
+        self.scope.define(self.variable, self.value, self.values if self.flag else None)
+
+    def advance(self) -> None:
+        """Go on to the next round."""
+        w = self.scope.writer
         following = w.op(f"add nuw {self.counter_type} {self.round}, 1")
         w.do(f"store {self.counter_type} {following}, ptr {self.counter}")
         # After the last round this may leave the type, but nothing looks at it then.
-        value = w.op(f"add{self.flag} {reg(self.type)} {self.value}, {self.step}")
-        w.do(f"store {reg(self.type)} {value}, ptr {self.slot}")
-        w.jump(self.head, meta)
-        w.place(self.exit)
+        value = w.op(f"add{self.flag} {self.type} {self.value}, {self.step}")
+        w.do(f"store {self.type} {value}, ptr {self.slot}")
+
+
+class CountedLoop:
+    """The blocks of an ``ir.For``: written up to its body when made, from its latch on by :meth:`close`."""
+
+    def __init__(self, scope: Scope, s: For | BlockFor) -> None:
+        w = self.writer = scope.writer
+        self.count = Counter(scope, s)
+        self.head, body, self.latch, self.exit = (w.name(n) for n in ("for", "body", "next", "endfor"))
+        w.jump(self.head)
+        w.place(self.head)
+        w.branch(self.count.more(), body, self.exit)
+        w.place(body)
+        self.count.define()
+
+    def close(self, meta: str = "") -> None:
+        """Go on to the next round, in the block that began with ``latch``, and begin the block after the loop."""
+        self.count.advance()
+        self.writer.jump(self.head, meta)
+        self.writer.place(self.exit)
 
 
 _UNROLLED = 'distinct !{{self}, !{!"llvm.loop.unroll.full"}}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,12 +55,14 @@ class Module:
         fastmath: the fast-math flags of float operations that are written now, with a trailing space, or "".
             Never nnan and ninf: they would turn a NaN into a value that may take any branch.
         hardware_fma: whether the target has a fused multiply-add; otherwise libm's is called.
+        vectors: how many vector registers it has, and the bytes of one.
         declarations, constants, metadata: text of the module beside its functions.
     """
 
-    def __init__(self, *, hardware_fma: bool) -> None:
+    def __init__(self, *, hardware_fma: bool, vectors: tuple[int, int]) -> None:
         self.fastmath = ""
         self.hardware_fma = hardware_fma
+        self.vectors = vectors
         self.declarations: dict[str, str] = {}
         self.constants: list[str] = []
         self.metadata: list[str] = []
@@ -76,6 +79,21 @@ class Module:
         text = "".join(f"\\{byte:02X}" for byte in data)
         self.constants.append(f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{text}", align 64')
         return name
+
+    @functools.cached_property
+    def private(self) -> str:
+        """What follows accesses of a worker's own memory: LLVM looks at a pointer's uses up to a number only."""
+        return f", !alias.scope {self._own}"
+
+    @functools.cached_property
+    def public(self) -> str:
+        """What follows accesses of the launch's arrays, which never are a worker's own memory."""
+        return f", !noalias {self._own}"
+
+    @functools.cached_property
+    def _own(self) -> str:
+        domain = self.meta("distinct !{{self}}")
+        return self.meta(f"!{{{self.meta(f'distinct !{{{{self}}, {domain}}}')}}}")
 
     def meta(self, text: str) -> str:
         """A metadata node; ``{self}`` in ``text`` is its own number. Its number."""

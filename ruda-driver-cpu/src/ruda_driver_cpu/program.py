@@ -10,13 +10,19 @@ import numpy as np
 
 from ruda.contract import CompiledKernel
 from ruda.errors import CompilationError
+from ruda.target import Dim3
 from ruda_driver_cpu import libm, targets
+from ruda_driver_cpu.llvm_cost import SUFFIX
 from ruda_driver_cpu.llvm_entry import CANCEL, CHUNK, CONTROL_BYTES, LIMIT
 from ruda_driver_cpu.memory import Bytes, address, aligned
 
 _ARGUMENTS = (ctypes.c_char_p, *(ctypes.c_int64,) * 3, ctypes.c_void_p, ctypes.c_void_p)
 _RELEASING = ctypes.CFUNCTYPE(None, *_ARGUMENTS)
 _HOLDING = ctypes.PYFUNCTYPE(None, *_ARGUMENTS)
+_ESTIMATE = ctypes.PYFUNCTYPE(ctypes.c_double, *_ARGUMENTS[:4])
+
+#: What an estimate says at most.
+_MUCH = 1e18
 
 _numbers = itertools.count()
 
@@ -29,8 +35,8 @@ class Program:
         run: the entry (see ``llvm_entry``), called without the GIL.
         run_short: the same, called holding the GIL, which costs less.
         short: the most blocks that ``run_short`` may be given.
-        cost: estimated operations of one block.
-        bounded: no loop may run longer than estimated.
+        cost: operations of one block, where they do not depend on the launch; see :meth:`estimate`.
+        bounded: no loop runs longer than estimated.
         scratch: bytes of scratch memory that a call needs.
     """
 
@@ -39,20 +45,26 @@ class Program:
 
     def __init__(self, compiled: CompiledKernel) -> None:
         facts = compiled.source.metadata
-        self._code = self._link(compiled)
-        self.entry = self._code[compiled.source.entry]
+        names = [compiled.source.entry]
+        if facts["estimate"]:
+            names.append(compiled.source.entry + SUFFIX)
+        self._code = self._link(compiled, names)
+        self.entry, *estimate = (self._code[name] for name in names)
         self.run = _RELEASING(self.entry)
         self.run_short = _HOLDING(self.entry)
         self.cost = max(int(facts["cost"]), 1)
         self.bounded = bool(facts["bounded"])
-        self.short = self.SHORT // self.cost if self.bounded else 0
+        self._estimate = _ESTIMATE(*estimate) if estimate else None
+        self.short = self.SHORT // self.cost if self.bounded and not estimate else 0
         self.scratch = int(facts["scratch"])
         self._spare: list[Bytes] = []
 
     @staticmethod
-    def _link(compiled: CompiledKernel) -> llvm.ResourceTracker:
+    def _link(compiled: CompiledKernel, names: list[str]) -> llvm.ResourceTracker:
         """Raises CompilationError where the code calls a function that this process does not have."""
-        library = llvm.JITLibraryBuilder().add_object_img(compiled.binary).export_symbol(compiled.source.entry)
+        library = llvm.JITLibraryBuilder().add_object_img(compiled.binary)
+        for name in names:
+            library.export_symbol(name)
         for name, where in libm.symbols().items():
             library.import_symbol(name, where)
         try:
@@ -61,6 +73,12 @@ class Program:
             raise CompilationError(
                 f"kernel {compiled.name}: its code cannot be linked into this process: {error}"
             ) from error
+
+    def estimate(self, packed: bytes, grid: Dim3) -> int:
+        """Operations of one block of a launch, at least 1."""
+        if self._estimate is None:
+            return self.cost
+        return max(1, int(min(self._estimate(packed, *grid), _MUCH)))
 
     def take(self) -> Bytes:
         """Scratch memory for one call; see :meth:`put`."""

@@ -111,13 +111,13 @@ class CpuServer(Server, ExternalMemory):
     def _launch_on_pool(self, program: Program, grid: Dim3, total: int, packed: bytes) -> None:
         if total > _MOST_BLOCKS:
             raise TooManyResources("blocks of a grid", total, _MOST_BLOCKS, "let each thread do more")
-        threads = self._pool.threads
-        soon = program.bounded and total * program.cost <= _SOON
+        threads, cost = self._pool.threads, program.estimate(packed, grid)
+        soon = program.bounded and total * cost <= _SOON
         chunk = total // (threads * _CHUNKS)
-        chunk = max(1, chunk if soon else min(chunk, _PATIENCE // program.cost))
+        chunk = max(1, chunk if soon else min(chunk, _PATIENCE // cost))
         workers = min(threads, -(-total // chunk))
         if program.bounded:
-            workers = min(workers, 1 + total * program.cost // _SHARE)
+            workers = min(workers, 1 + total * cost // _SHARE)
         if soon:
             self._share(program, grid, total, chunk, min(workers - 1, MOST), packed)
             return

@@ -45,6 +45,15 @@ class Machine:
     fma: bool
     f16: bool
 
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """How many vector registers it has, and the bytes of one."""
+        if self.cpu == "x86-64-v4" or "+avx512f" in self.features.split(","):
+            return 32, 64
+        if not self.triple.startswith("x86_64"):
+            return 32, 16
+        return 16, 32 if self.cpu == "x86-64-v3" or "+avx2" in self.features.split(",") else 16
+
     def target_machine(self) -> llvm.TargetMachine:
         """A code generator. It is not shared: code generation changes it."""
         _initialize()
