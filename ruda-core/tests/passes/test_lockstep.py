@@ -6,7 +6,7 @@ import pytest
 
 from ruda.ir import Const, For, If, Load, text, verify, walk
 from ruda.passes import exits, flatten
-from ruda.passes.lockstep import Lockstep, copy
+from ruda.passes.lockstep import Lockstep, copy, unrolls
 from ruda.passes.regions import BlockFor, Extremes, ThreadLoop
 from ruda.passes.rewrite import Names, defined, op
 from ruda.passes.split import split
@@ -144,3 +144,14 @@ for %i: i32 = i32(0), i32(1), u32(3) {
     assert len(first) == len(second) == 3
     assert not first & second
     assert not {s.memory.name for s in walk(again) if hasattr(s, "memory")} & {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [("", True), ("break", False), ("if eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}", False)],
+)
+def test_only_loops_that_run_to_their_end_are_unrolled(body, expected):
+    """LLVM may not unroll others, and says on stderr that it was told to."""
+    kernel = make(f"for %i: u32 = u32(0), u32(1), u32(4) {{\n  store @y[%i] = f32(0x0.0p+0)\n  {body}\n}}")
+    found = next(s for s in walk(kernel.body) if isinstance(s, For))
+    assert unrolls(replace(found, count=Const(u32, 4))) is expected

@@ -53,8 +53,8 @@ _SHORT, _TOGETHER = 8, 4
 
 
 def unrolls(loop: For) -> bool:
-    """Whether ``loop`` is short enough to be unrolled, and has no loop in it."""
-    if not isinstance(loop.count, Const) or any(isinstance(n, For | Loop) for n in walk(loop.body)):
+    """Whether ``loop`` is short enough to be unrolled, and has no loop in it nor an early end, which may stop LLVM."""
+    if not isinstance(loop.count, Const) or any(isinstance(n, For | Loop | Break | Return) for n in walk(loop.body)):
         return False
     return int(loop.count.value) * sum(1 for _ in walk(loop.body)) <= UNROLL
 
