@@ -85,8 +85,12 @@ def host() -> Machine:
 
 @functools.cache
 def jit() -> llvm.LLJIT:
-    """What links code into this process."""
-    return llvm.create_lljit_compiler(host().target_machine(), suppress_errors=True)
+    """What links code into this process.
+
+    JITLink keeps code and constants together. The older linker asks for them one by one, and aborts the process where
+    they come to lie further apart than an instruction reaches, as in one that CUDA has filled with mappings.
+    """
+    return llvm.create_lljit_compiler(host().target_machine(), use_jit_link=True, suppress_errors=True)
 
 
 def machine(name: str) -> Machine:

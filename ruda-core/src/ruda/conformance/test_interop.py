@@ -259,12 +259,12 @@ def test_what_cannot_be_lent_is_refused(host: ComputeClient) -> None:
 def test_arrays_of_other_libraries_are_arguments(host: ComputeClient) -> None:
     """On the same device they are views; NumPy's are refused, since on other devices they would be copies."""
     values, more = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
-    for _ in range(3):
-        add.forall(100)(Lender(values), Lender(more))
+    with host:  # no argument tells whose they are
+        for _ in range(3):
+            add.forall(100)(Lender(values), Lender(more))
+        add[1, 128](a=Lender(values), b=Lender(more))
     own = host.array(more)
     add.forall(100)(Lender(values), own)
-    with host:
-        add[1, 128](a=Lender(values), b=Lender(more))
     host.sync()
     np.testing.assert_array_equal(values, np.arange(100) + 5)
     with pytest.raises(ArgumentError, match=r"argument 'b': a NumPy array; pass client\.array\(x\)"):
