@@ -12,7 +12,7 @@ import pytest
 
 from ruda.conformance import exempt, plugin, test_ops
 from ruda.conformance.guards import Guards
-from ruda.conformance.report import Cell, Report, markdown
+from ruda.conformance.report import Cell, Report, joined, markdown, write
 from ruda.contract import RuntimeOptions
 from ruda.host.client import ComputeClient
 from ruda.ir.ops import OPS, Op
@@ -190,6 +190,26 @@ def test_the_page() -> None:
     assert "|  | bound | i32 | f32 | f64 |" in text
     assert "| exp | 2 | 0 | refused | 1.2 |" in text
     assert "`x` refuses, with the number of tests that need it: dtype f32 (3)." in text
+
+
+def test_the_page_has_other_machines_drivers(tmp_path: Path) -> None:
+    """Those that did not run here, with their cells; what ran here stands."""
+    here, there = Report("quick", ["x"]), Report("quick", ["x", "y"])
+    here.cells["operations", "exp", "f32", "x"] = Cell("passed", 1.0)
+    for driver in "xy":
+        there.cells["operations", "exp", "f32", driver] = Cell("passed", 3.0)
+    there.cells["operations", "add", "i32", "y"] = Cell("passed", 0.0)
+    file = tmp_path / "there.json"
+    write(there.as_json(), file)
+    data = joined(here.as_json(), file)
+    assert list(data["drivers"]) == ["x", "y"]
+    assert list(data["tables"]["operations"]) == ["add", "exp"], "in the op table's order"
+    assert {name: cell["ulp"] for name, cell in data["tables"]["operations"]["exp"]["f32"].items()} == {"x": 1, "y": 3}
+    with pytest.raises(pytest.UsageError, match="quick amounts, and this run of full ones"):
+        joined(Report("full", []).as_json(), file)
+    file.write_text("[]")
+    with pytest.raises(pytest.UsageError, match="no report that --json wrote"):
+        joined(here.as_json(), file)
 
 
 @pytest.fixture

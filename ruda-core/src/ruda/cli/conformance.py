@@ -23,6 +23,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--quick/--full", default=True, help="Small amounts (default), or those of a long run.")
 @click.option("--json", "json_file", type=_FILE, help="Write the report to FILE.")
 @click.option("--markdown", "page", type=_FILE, help="Write the report to FILE as a page.")
+@click.option(
+    "--also", type=_FILE, multiple=True, help="A report that --json wrote on another machine; goes on the page, too."
+)
 @click.option("--xfail", type=_FILE, help="TOML file of tests that are expected to fail, and why; each of them must.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes that test. Default: one a core, four at most.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PYTEST OPTIONS]")
@@ -31,6 +34,7 @@ def conformance(
     quick: bool,
     json_file: Path | None,
     page: Path | None,
+    also: tuple[Path, ...],
     xfail: Path | None,
     jobs: int | None,
     arguments: tuple[str, ...],
@@ -61,6 +65,7 @@ def conformance(
     options += ["-n", str(jobs or min(4, os.cpu_count() or 1)), "--quick" if quick else "--full"]
     files = {"--ruda-json": json_file, "--ruda-markdown": page, "--xfail": xfail}
     options += [f"{option}={file.absolute()}" for option, file in files.items() if file is not None]
+    options += [f"--ruda-also={file.absolute()}" for file in also]
     sys.exit(_run([*options, *arguments]))
 
 

@@ -23,7 +23,7 @@ from ruda import registry
 from ruda.conformance import child, drivers
 from ruda.conformance.expected import Expected
 from ruda.conformance.guards import Guards
-from ruda.conformance.report import ABSENT, REFUSED, Report, markdown, reason, summary, write
+from ruda.conformance.report import ABSENT, REFUSED, Report, joined, markdown, reason, summary, write
 from ruda.errors import RudaError
 from ruda.host.client import ComputeClient
 from ruda.ir.ops import OPS
@@ -94,6 +94,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--xfail", type=Path, metavar="FILE", help="TOML file of tests that fail, and why; all must")
     group.addoption("--ruda-json", type=Path, metavar="FILE", help="write the report to FILE")
     group.addoption("--ruda-markdown", type=Path, metavar="FILE", help="write the report to FILE as a page")
+    group.addoption(
+        "--ruda-also", type=Path, action="append", default=[], metavar="FILE", help="a report for the page, too"
+    )
     # What a child is started with; nobody else uses it.
     group.addoption(child.OPTION, type=Path, metavar="FILE", dest="ruda_child", help=argparse.SUPPRESS)
 
@@ -258,6 +261,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     data = report.as_json()
     if file := config.getoption("--ruda-json"):
         write(data, file)
+    for other in config.getoption("--ruda-also"):
+        data = joined(data, other)
     if file := config.getoption("--ruda-markdown"):
         bounds = {op.name: "exact" if not op.ulp else _bound(op.ulp) for op in OPS.values()}
         file.write_text(markdown(data, bounds, "ruda conformance --markdown FILE"), encoding="utf-8")

@@ -117,10 +117,12 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        tables: dict[str, Any] = {}
-        for (table, row, column, driver), cell in sorted(self.cells.items(), key=lambda item: _place(*item[0])):
-            value = {"outcome": cell.outcome} | ({} if cell.ulp is None else {"ulp": cell.ulp})
-            tables.setdefault(table, {}).setdefault(row, {}).setdefault(column, {})[driver] = value
+        tables = _nested(
+            {
+                place: {"outcome": cell.outcome} | ({} if cell.ulp is None else {"ulp": cell.ulp})
+                for place, cell in self.cells.items()
+            }
+        )
         drivers = {
             name: {
                 **score.facts,
@@ -140,6 +142,40 @@ def _place(table: str, row: str, column: str, driver: str) -> tuple[object, ...]
     """Where a cell comes in the report."""
     first = _TABLES.index(table) if table in _TABLES else len(_TABLES)
     return first, table, _ROWS.index(row), _COLUMNS.index(column), driver
+
+
+def joined(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """``data`` and the drivers that it lacks from ``file``, which :func:`write` wrote on another machine.
+
+    Raises:
+        pytest.UsageError: the file is no report, or one of other amounts.
+    """
+    try:
+        other = json.loads(file.read_text(encoding="utf-8"))
+        amount, more, tables = other["amount"], other["drivers"], other["tables"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise pytest.UsageError(f"{file} is no report that --json wrote: {error!r}") from error
+    if amount != data["amount"]:
+        raise pytest.UsageError(f"{file} is of {amount} amounts, and this run of {data['amount']} ones")
+    new = [name for name in more if name not in data["drivers"]]
+    cells = {
+        (table, row, column, driver): cell
+        for source, names in ((data["tables"], data["drivers"]), (tables, new))
+        for table, rows in source.items()
+        for row, columns in rows.items()
+        for column, found in columns.items()
+        for driver, cell in found.items()
+        if driver in names
+    }
+    return {**data, "drivers": {**data["drivers"], **{name: more[name] for name in new}}, "tables": _nested(cells)}
+
+
+def _nested(cells: Mapping[tuple[str, str, str, str], Any]) -> dict[str, Any]:
+    """Table to row to column to driver to what ``cells`` have, in their places."""
+    tables: dict[str, Any] = {}
+    for (table, row, column, driver), value in sorted(cells.items(), key=lambda item: _place(*item[0])):
+        tables.setdefault(table, {}).setdefault(row, {}).setdefault(column, {})[driver] = value
+    return tables
 
 
 def write(data: Mapping[str, Any], file: Path) -> None:
