@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ruda.cli import demo_image, demo_vectors
-from ruda.cli.demo import demo
+from ruda.cli import commands, demo_image, demo_vectors
 from ruda.host.client import ComputeClient
 from support.installed import python
 
@@ -72,7 +71,7 @@ def test_without_the_extra(absent: list[str], advice: str, monkeypatch: pytest.M
     """The sums are added and judged; then it is told what the second half needs, and how to get it."""
     found = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *more: None if name in absent else found(name, *more))
-    done = CliRunner().invoke(demo, ["--device", "reference"])
+    done = CliRunner().invoke(commands, ["demo", "--device", "reference"])
     assert done.exit_code == 1
     assert done.stdout.count("PASS reference") == 10
     assert done.stderr == f"Error: the sums agree; the second half filters a photograph, and {advice}\n"
