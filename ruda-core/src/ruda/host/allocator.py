@@ -85,13 +85,13 @@ class Allocator:
             self._pool.release(block, 0)
             return
         streams = self._client.streams
-        living, lent = self._client.living(ids), streams.lent.keys() & set(ids)
+        ids = self._client.living(ids)
+        lent = streams.lent.keys() & set(ids)
         if any(streams.lent[id] is None for id in lent):  # it may have gone, and cannot be asked
             cast(ExternalStreams, self._client.sharing_streams).synchronize_device()
-            living = ()
-        if lent or living != ids:
-            # Stream 0 has waited for those that went, and does now for lent ones, which may go at any time.
-            ids = (0, *[id for id in living if id])
+            ids = (0,)
+        elif lent:  # stream 0 waits for them now, since they may go at any time
+            ids = (0, *[id for id in ids if id])
         if len(ids) > 1:
             with ownership.locked(stream for stream in self._client.present_streams() if stream.id in ids):
                 for id in ids[1:]:

@@ -221,8 +221,7 @@ def _memory(client: ComputeClient, tensor: Taken, pointer: int, nbytes: int, str
     block = Block(external.adopt(pointer, nbytes), 0, nbytes, shared=False)
 
     def release(block: Block, ids: Ids) -> None:
-        living = client.living(ids)
-        for id in living if living == ids else {0, *living}:  # stream 0 waits for those that went
+        for id in client.living(ids):
             if id not in client.streams.lent:  # there the library that takes it back is in order itself
                 client.server.synchronize(id)
         external.forget(block.allocation)

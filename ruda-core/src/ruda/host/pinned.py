@@ -81,10 +81,9 @@ class Pinned:
 
     def _release(self, block: Block, ids: Ids) -> None:
         client, ends = self._client, []
-        living = client.living(ids)
-        users = set(living) if living == ids else {0, *living}  # stream 0 waits for those that went
-        with ownership.locked(stream for stream in client.present_streams() if stream.id in users):
-            for id in users:
+        ids = client.living(ids)
+        with ownership.locked(stream for stream in client.present_streams() if stream.id in ids):
+            for id in ids:
                 ends.append(Event(client, timing=False))
                 client.server.record(ends[-1].id, id)
         self._leaving.append((block, tuple(ends)))

@@ -85,9 +85,10 @@ class Streams:
         return list(self._named.values())
 
     def living(self, ids: Ids) -> Ids:
-        """Those of ``ids`` that the server still has."""
+        """Those of ``ids`` that the server still has; stream 0, which waits for those that went, stands for them."""
         with self.lock:
-            return tuple(id for id in ids if id in self._live)
+            living = tuple(id for id in ids if id in self._live)
+        return living if living == ids else (0, *[id for id in living if id])
 
     def forget(self, id: int) -> None:
         """A stream that the server has no more; the lock is held."""
