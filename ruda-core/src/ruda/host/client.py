@@ -366,7 +366,7 @@ class ComputeClient:
                 call(*arguments)
 
     def living(self, ids: Ids) -> Ids:
-        """Those of the streams that the server still has; stream 0, which waits for those that went, stands for them."""
+        """Those of the streams that the server still has; stream 0, which waits for the others, stands for them."""
         return self.streams.living(ids)
 
     def retire_stream(self, id: int) -> None:
