@@ -51,7 +51,7 @@ def _block(block: Block, functions: dict[str, Work]) -> Work:
         total += sum(map(_expr, expressions(s)))
         match s:
             case Load() | Store():
-                total += _MEMORY
+                total += _MEMORY - (_expr(s.guard) if s.guard is not None else 0)  # most blocks need no guard
             case Atomic():
                 total += _ATOMIC
             case Call():

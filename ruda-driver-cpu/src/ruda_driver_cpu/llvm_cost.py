@@ -98,7 +98,7 @@ class _Sample:
             thread = self.along(str(size - 1))
             here = w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {block}, {size}')}, {thread}")
             for name, text in (("block_idx", block), ("thread_idx", thread), ("global_idx", here)):
-                indices[f"{name}_{axis}"] = self.scope.as_index(text, kernel.index)
+                indices[f"{name}_{axis}"] = self.scope.narrowed(text, kernel.index)
 
     def along(self, last: str) -> str:
         """The sample's share of ``last``, an i64."""

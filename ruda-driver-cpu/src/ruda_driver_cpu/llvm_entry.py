@@ -133,7 +133,7 @@ class Entry:
         w.place("block")
         for axis, slot in zip("xyz", self.position[1:], strict=True):
             here = w.op(f"load i64, ptr {slot}")
-            self.scope.indices[f"block_idx_{axis}"] = self.scope.as_index(here, self.kernel.index)
+            self.scope.indices[f"block_idx_{axis}"] = self.scope.narrowed(here, self.kernel.index)
         if self.merges:
             self.scope.merged = self.row(end)
 
@@ -195,7 +195,7 @@ def grid_size(scope: Scope) -> tuple[str, tuple[str, str, str]]:
     total = w.op(f"mul i64 {w.op('mul i64 %gx, %gy')}, %gz")
     grid = (total, "1", "1") if scope.kernel.folded else ("%gx", "%gy", "%gz")
     for axis, size in zip("xyz", grid, strict=True):
-        scope.indices[f"grid_dim_{axis}"] = scope.as_index(size, scope.kernel.index)
+        scope.indices[f"grid_dim_{axis}"] = scope.narrowed(size, scope.kernel.index)
     return total, grid
 
 

@@ -12,7 +12,6 @@ from ruda.ir import NOWHERE, Apply, Array, Const, Expr, Extent, Memory, StaticAr
 from ruda.passes.rewrite import extent
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_scope import Scope
-from ruda_driver_cpu.llvm_writer import reg
 
 
 def indices(memory: Memory, offset: Expr) -> tuple[list[Expr], list[Expr]]:
@@ -59,11 +58,5 @@ def _index(scope: Scope, e: Expr) -> str:
             text, known = scope.evaluate(base)
             exact = ranges.apply(e.op, e.type, [known or ranges.whole(e.type), (int(step.value), int(step.value))])
             if e in scope.assumed.linear or (exact is not None and ranges.within(exact, e.type)):
-                return scope.writer.op(f"{e.op} nsw i64 {_widened(scope, base, text)}, {step.value}")
-    return _widened(scope, e, scope.eval(e))
-
-
-def _widened(scope: Scope, e: Expr, text: str) -> str:
-    if e.type.bits == 64:
-        return text
-    return scope.writer.op(f"{'sext' if e.type.is_signed else 'zext'} {reg(e.type)} {text} to i64")
+                return scope.writer.op(f"{e.op} nsw i64 {scope.widened(base, text)}, {step.value}")
+    return scope.widened(e, scope.eval(e))

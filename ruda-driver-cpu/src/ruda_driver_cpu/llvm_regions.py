@@ -35,8 +35,8 @@ from ruda_driver_cpu.llvm_writer import mem, reg
 WHOLE = 8
 
 #: A loop over at least LONG_ROW threads of at most WIDE statements, none of them a call, works on INTERLEAVED vectors
-#: at a time, so that more loads are under way.
-LONG_ROW, WIDE, INTERLEAVED = 128, 16, 4
+#: at a time, so that more loads are under way; on one, where there are more than ACCESSES to memory.
+LONG_ROW, WIDE, INTERLEAVED, ACCESSES = 128, 16, 4, 4
 
 #: The most statements of a loop over threads that is taken apart into vectors whole.
 HELD = 32
@@ -120,7 +120,7 @@ class Regions:
             return
         w.branch(count.more(), edge, after)
         w.place(edge)
-        self.round(count, inside, Assumptions(), 0)
+        self.round(count, inside, Assumptions(edge=True), 0)
         w.jump(enter, self.loop_meta(whole=True))
         w.place(after)
 
@@ -200,10 +200,11 @@ class Regions:
         w.place(inside)
         scope.assumed = assumptions
         self.loops(region)
-        scope.assumed = Assumptions()
         w.jump(after)
         w.place(edge)
+        scope.assumed = Assumptions(edge=True)
         self.loops(region)
+        scope.assumed = Assumptions()
         w.jump(after)
         w.place(after)
 
@@ -211,9 +212,12 @@ class Regions:
         """The loop over the threads of a row of blocks: without guards inside, with them for the rim at each end."""
         scope = self.statements.scope
         w = scope.writer
-        # Threads that a vector leaves over are better masked than one by one, unless there is little to do for them.
-        multiple = 1 if is_simple(list(walk(region.body))) else w.module.vectors[1] // f32.size
-        assumptions, test, first, end, few = assume_inside(region, scope, row, multiple)
+        # Threads that a vector leaves over are better masked than one by one, unless there is little to do for them. A
+        # few of them take the loop with guards, which there is anyway, where LLVM would write two more for them.
+        body = list(walk(region.body))
+        lanes, wide = w.module.vectors[1] // widest(body), at_once(body)
+        multiple, together = 1 if wide else lanes, lanes * (wide or INTERLEAVED)
+        assumptions, test, first, end, few = assume_inside(region, scope, row, multiple, together)
         if not test:
             self.loops(region)
             return
@@ -222,7 +226,6 @@ class Regions:
         w.place(inside)
         scope.assumed, scope.merged = assumptions, replace(row, first=first, end=end)
         self.loops(region)
-        scope.assumed = Assumptions()
         last = w.block
         w.jump(rim)
         w.place(rim)
@@ -233,7 +236,9 @@ class Regions:
             w.branch(w.op(f"icmp slt i64 {begin}, {stop}"), edge, after)
             w.place(edge)
             scope.merged = replace(row, first=begin, end=stop)
+            scope.assumed = Assumptions(edge=few)
             self.loops(region, few=few)
+            scope.assumed = Assumptions()
             w.jump(after)
             w.place(after)
         scope.merged = row
@@ -247,8 +252,7 @@ class Regions:
             return 0
         if len(body) > HELD or any(isinstance(s, Call) for s in body):
             return 0
-        widest = max(n.type.size for n in (*region.loads, *(s for s in body if isinstance(s, Load | Store))))
-        count = threads * widest // size
+        count = threads * max(widest(body), *(n.type.size for n in region.loads)) // size
         return count if count in (1, 2, 4, 8, 16) else 0
 
     def loops(self, region: ThreadLoop, interleaved: int = 0, *, few: bool = False) -> None:
@@ -264,23 +268,23 @@ class Regions:
         rounds: dict[str, int | str] = dict(zip("xyz", self.kernel.block_dim, strict=True))
         if row is not None:
             length = row.end if row.first == "0" else w.op(f"sub nuw nsw i64 {row.end}, {row.first}")
-            rounds["x"] = scope.as_index(length, index)
+            rounds["x"] = scope.narrowed(length, index)
         part = busy(region.body, self.kernel)
         if row is None:
             rounds["x"] = part.threads
         innermost = next((axis for axis, count in rounds.items() if count != 1), "")
         body = list(walk(region.body))
-        linear, simple = "0", is_simple(body)
+        linear = "0"
         first = str(part.first)
         if row is not None and row.first != "0":
-            first = scope.as_index(row.first, index)
+            first = scope.narrowed(row.first, index)
         longest = rounds.get(innermost, 1)
         whole, long = (isinstance(longest, str) or longest >= least for least in (WHOLE, LONG_ROW))
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
                 here = "0"
                 if rounds[axis] != 1:
-                    wide = interleaved or (INTERLEAVED if long and simple else 0)
+                    wide = interleaved or (at_once(body) if long else 0)
                     meta = self.loop_meta(group, whole=whole, wide=wide if axis == innermost else 0, few=few)
                     repeat = w.repeat(rounds[axis], type=reg(index), hint=f"threads.{axis}", meta=meta)
                     here = loops.enter_context(repeat)
@@ -289,7 +293,7 @@ class Regions:
                 indices[f"thread_idx_{axis}"] = here
                 linear = self.flatten(linear, here, size)
                 self.global_index(axis, here, size)
-            with scope.assuming(part.cond):
+            with scope.assuming(Assumptions({} if part.cond is None else {part.cond: True})):
                 self.body(region, linear, group)
             if innermost and any(is_long(s, self.statements.functions) for s in body):
                 self.statements.poll()
@@ -354,9 +358,18 @@ class Regions:
             w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")
 
 
-def is_simple(body: list[Statement]) -> bool:
-    """Whether a loop with this body has more to do with memory than with numbers."""
-    return len(body) <= WIDE and not any(isinstance(s, Call) for s in body)
+def at_once(body: list[Statement]) -> int:
+    """How many vectors a long loop with this body works on at a time; 0, which is LLVM's to say, where numbers are more
+    than memory.
+    """
+    if len(body) > WIDE or any(isinstance(s, Call) for s in body):
+        return 0
+    return INTERLEAVED if sum(isinstance(s, Load | Store) for s in body) <= ACCESSES else 1
+
+
+def widest(body: list[Statement]) -> int:
+    """The bytes of the widest element that ``body`` accesses."""
+    return max((s.type.size for s in body if isinstance(s, Load | Store)), default=f32.size)
 
 
 def is_ordered(body: Block) -> bool:

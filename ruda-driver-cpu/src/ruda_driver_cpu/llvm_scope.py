@@ -23,15 +23,17 @@ _WRAPS = {"add", "sub", "mul"}
 
 @dataclass
 class Assumptions:
-    """What one writing of a loop over threads may assume of its block; see ``llvm_assume``.
+    """What one writing of a loop may assume; see ``llvm_assume`` and ``llvm_rounds``.
 
     Attributes:
-        conditions: guards and branch conditions, with the value that they have in every thread.
-        linear: integer ops that do not wrap in any thread.
+        conditions: guards and branch conditions, with the value that they have all over the loop.
+        linear: integer ops that do not wrap anywhere in it.
+        edge: whether this is the writing for the few threads at an edge, in which no loop is worth a second copy.
     """
 
     conditions: dict[Expr, bool] = field(default_factory=dict)
     linear: set[Expr] = field(default_factory=set)
+    edge: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Scope:
         slots: the stack memory of locals.
         places: memories by name.
         ranges: what is known of integer values.
-        assumed: what holds in the loop over threads being written.
+        wide: integer values that are at hand as i64.
+        assumed: what holds in the loop being written.
         merged: the blocks that run as one, or None where each runs by itself.
     """
 
@@ -102,15 +105,16 @@ class Scope:
     slots: dict[Local, str] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     ranges: dict[Value, Range] = field(default_factory=dict)
+    wide: dict[Value, str] = field(default_factory=dict)
     assumed: Assumptions = field(default_factory=Assumptions)
     merged: Row | None = None
 
     @contextmanager
-    def assuming(self, cond: Expr | None) -> Iterator[None]:
-        """Write what is inside for threads in which ``cond``, if it is one, is true as well."""
+    def assuming(self, more: Assumptions) -> Iterator[None]:
+        """Write what is inside where ``more`` holds as well."""
         before = self.assumed
-        if cond is not None:
-            self.assumed = replace(before, conditions=before.conditions | {cond: True})
+        conditions, linear = before.conditions | more.conditions, before.linear | more.linear
+        self.assumed = replace(before, conditions=conditions, linear=linear)
         yield
         self.assumed = before
 
@@ -120,10 +124,15 @@ class Scope:
             self.slots[local] = self.writer.slot(reg(local.type))
         return self.slots[local]
 
-    def define(self, value: Value, text: str, r: Range | None = None) -> None:
+    def define(self, value: Value, text: str, r: Range | None = None, wide: str = "") -> None:
+        """Say what ``value`` is from here on: its range, and the i64 of its value where there is one."""
         self.values[value] = text
+        self.ranges.pop(value, None)
+        self.wide.pop(value, None)
         if r is not None and r != ranges.whole(value.type):
             self.ranges[value] = r
+        if wide:
+            self.wide[value] = wide
 
     def eval(self, expr: Expr) -> str:
         """The instructions that compute ``expr``; its value."""
@@ -143,12 +152,12 @@ class Scope:
             case Local():
                 return w.op(f"load {reg(expr.type)}, ptr {self.slot(expr)}"), full
             case Extent():
-                return self.as_index(self.extents[expr.array.name, expr.axis], expr.type), (
+                return self.narrowed(self.extents[expr.array.name, expr.axis], expr.type), (
                     0,
                     min(expr.type.max, ranges.MOST),
                 )
             case Stride():
-                return self.as_index(self.strides[expr.array.name, expr.axis], expr.type), full
+                return self.narrowed(self.strides[expr.array.name, expr.axis], expr.type), full
             case Apply() if not expr.args and expr.op in self.indices:
                 return self.indices[expr.op], ranges.topology(self.kernel, expr.op)
             case Apply():
@@ -192,9 +201,17 @@ class Scope:
             self.refuse(expr)
         return row(w, operand, args)
 
-    def as_index(self, text: str, type: ScalarType) -> str:
-        """A length or stride, an i64, as the index type; the index type was chosen to hold it."""
+    def narrowed(self, text: str, type: ScalarType) -> str:
+        """``text``, an i64, as the integer type ``type``."""
         return text if type.bits == 64 else self.writer.op(f"trunc i64 {text} to {reg(type)}")
+
+    def widened(self, e: Expr, text: str) -> str:
+        """``text``, the value of the integer ``e``, as i64."""
+        if e.type.bits == 64 or isinstance(e, Const):
+            return text
+        if isinstance(e, Value) and e in self.wide:
+            return self.wide[e]
+        return self.writer.op(f"{'sext' if e.type.is_signed else 'zext'} {reg(e.type)} {text} to i64")
 
     def refuse(self, expr: Apply) -> NoReturn:
         types = ", ".join(str(a.type) for a in expr.args) or str(expr.type)

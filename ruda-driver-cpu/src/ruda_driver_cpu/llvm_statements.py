@@ -32,7 +32,8 @@ from ruda.passes.regions import BlockFor
 from ruda.types import bool_
 from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_memory import Access
-from ruda_driver_cpu.llvm_scope import Scope, array_bytes
+from ruda_driver_cpu.llvm_rounds import assume_rounds
+from ruda_driver_cpu.llvm_scope import Assumptions, Scope, array_bytes
 from ruda_driver_cpu.llvm_writer import mem, reg, zero
 
 #: A For of more statements than LONG is worth a look at the cancel flag after it; one of more rounds than ENDLESS, in
@@ -130,6 +131,24 @@ class Statements:
         w.place(after)
 
     def counted(self, s: For) -> None:
+        """A loop, twice where most threads need none of its guards."""
+        scope, w = self.scope, self.scope.writer
+        assumptions, test = (Assumptions(), "") if unrolls(s) else assume_rounds(s, scope)
+        if not test:
+            self.rounds(s)
+            return
+        inside, edge, after = w.name("inside"), w.name("edge"), w.name("both")
+        w.branch(test, inside, edge)
+        w.place(inside)
+        with scope.assuming(assumptions):
+            self.rounds(s)
+        w.jump(after)
+        w.place(edge)
+        self.rounds(s)
+        w.jump(after)
+        w.place(after)
+
+    def rounds(self, s: For) -> None:
         w = self.scope.writer
         loop = CountedLoop(self.scope, s)
         self.loops.append((loop.exit, loop.latch))
@@ -189,40 +208,45 @@ class Statements:
 
 
 class Counter:
-    """What an ``ir.For`` counts with."""
+    """What an ``ir.For`` counts with: the round, in 64 bits, from which the loop's variable follows.
+
+    So LLVM has one induction variable, and sees that addresses are linear in it.
+    """
 
     def __init__(self, scope: Scope, s: For | BlockFor) -> None:
         w, type = scope.writer, s.value.type
-        start, step, count = (scope.evaluate(e) for e in (s.start, s.step, s.count))
-        self.scope, self.variable, self.step, self.count = scope, s.value, step[0], count[0]
-        self.type, self.counter_type = reg(type), reg(s.count.type)
-        self.counter, self.slot = w.slot(self.counter_type), w.slot(self.type)
-        w.do(f"store {self.counter_type} 0, ptr {self.counter}")
-        w.do(f"store {self.type} {start[0]}, ptr {self.slot}")
-        known = [start[1], step[1], count[1]]
-        self.values = ranges.counted(*(k for k in known if k is not None))
-        self.flag = (" nsw" if type.is_signed else " nuw") if ranges.within(self.values, type) else ""
-        self.round = self.value = ""
+        (start, first), (step, by), (count, most) = (scope.evaluate(e) for e in (s.start, s.step, s.count))
+        values = ranges.counted(*(r for r in (first, by, most) if r is not None))
+        self.values = ranges.clipped(values, type)
+        self.exact = values == self.values or s.value in scope.assumed.linear
+        self.scope, self.variable = scope, s.value
+        self.start = scope.widened(s.start, start) if self.exact else start
+        self.step = scope.widened(s.step, step) if self.exact else step
+        self.count = scope.widened(s.count, count)
+        self.slot, self.round = w.slot("i64"), ""
+        w.do(f"store i64 0, ptr {self.slot}")
 
     def more(self) -> str:
         """Look where the count is: whether there is such a round."""
         w = self.scope.writer
-        self.round = w.op(f"load {self.counter_type}, ptr {self.counter}")
-        return w.op(f"icmp ult {self.counter_type} {self.round}, {self.count}")
+        self.round = w.op(f"load i64, ptr {self.slot}")
+        return w.op(f"icmp ult i64 {self.round}, {self.count}")
 
     def define(self) -> None:
         """Define the loop's variable."""
-        self.value = self.scope.writer.op(f"load {self.type}, ptr {self.slot}")
-        self.scope.define(self.variable, self.value, self.values if self.flag else None)
+        scope, w, type = self.scope, self.scope.writer, self.variable.type
+        if self.exact:
+            grown = self.round if self.step == "1" else w.op(f"mul nsw i64 {self.round}, {self.step}")
+            wide = grown if self.start == "0" else w.op(f"add nsw i64 {self.start}, {grown}")
+            scope.define(self.variable, scope.narrowed(wide, type), self.values, wide)
+        else:
+            grown = w.op(f"mul {reg(type)} {scope.narrowed(self.round, type)}, {self.step}")
+            scope.define(self.variable, w.op(f"add {reg(type)} {self.start}, {grown}"))
 
     def advance(self) -> None:
         """Go on to the next round."""
         w = self.scope.writer
-        following = w.op(f"add nuw {self.counter_type} {self.round}, 1")
-        w.do(f"store {self.counter_type} {following}, ptr {self.counter}")
-        # After the last round this may leave the type, but nothing looks at it then.
-        value = w.op(f"add{self.flag} {self.type} {self.value}, {self.step}")
-        w.do(f"store {self.type} {value}, ptr {self.slot}")
+        w.do(f"store i64 {w.op(f'add nuw i64 {self.round}, 1')}, ptr {self.slot}")
 
 
 class CountedLoop:

@@ -25,6 +25,11 @@ def within(r: Range, type: ScalarType) -> bool:
     return type.min <= r[0] and r[1] <= type.max
 
 
+def clipped(r: Range, type: ScalarType) -> Range:
+    """What of ``r`` is in ``type``."""
+    return (max(r[0], type.min), min(r[1], type.max))
+
+
 def topology(kernel: Kernel, op: str) -> Range:
     """The values of a topology op.
 

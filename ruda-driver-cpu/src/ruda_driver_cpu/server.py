@@ -21,11 +21,12 @@ from ruda_driver_cpu.program import Control, Program
 #: Operations that keep one more worker busy for longer than it takes to wake it.
 _SHARE = 100_000
 
-#: Operations up to which a launch ends soon enough to keep Ctrl-C waiting; some tenths of a second.
-_SOON = 500_000_000
+#: Operations up to which a launch ends soon enough to keep Ctrl-C waiting; some tenths of a second. (A core does a few
+#: in a nanosecond, and 40 to 200 of the estimate in vectors: measured with the kernels of ``benchmarks/cpu.py``.)
+_SOON = 2_000_000_000
 
-#: Operations between two looks at the cancel flag; a few milliseconds.
-_PATIENCE = 4_000_000
+#: Operations between two looks at the cancel flag; some milliseconds.
+_PATIENCE = 40_000_000
 
 #: Chunks that each worker gets on average, so that none waits long for the last.
 _CHUNKS = 16
@@ -115,6 +116,7 @@ class CpuServer(Server, ExternalMemory):
         soon = program.bounded and total * cost <= _SOON
         chunk = total // (threads * _CHUNKS)
         chunk = max(1, chunk if soon else min(chunk, _PATIENCE // cost))
+        chunk -= chunk % grid[0] if chunk > grid[0] else 0  # whole rows: each has edges of its own
         workers = min(threads, -(-total // chunk))
         if program.bounded:
             workers = min(workers, 1 + total * cost // _SHARE)

@@ -58,13 +58,12 @@ entry:
   %s62 = alloca i32
   %s69 = alloca float
   %s83 = alloca i32
-  %s102 = alloca i32
-  %s103 = alloca i32
-  %s123 = alloca i32
-  %s142 = alloca i32
-  %s166 = alloca i32
-  %s210 = alloca i32
-  %s229 = alloca i32
+  %s103 = alloca i64
+  %s124 = alloca i32
+  %s143 = alloca i32
+  %s164 = alloca i32
+  %s207 = alloca i32
+  %s226 = alloca i32
   %v5 = getelementptr inbounds i8, ptr %packed, i64 0
   %v6 = load ptr, ptr %v5, align 1
   %v7 = getelementptr inbounds i8, ptr %packed, i64 8
@@ -194,220 +193,216 @@ end90:
 after82:
   br label %both55
 both55:
-  store i32 0, ptr %s102
-  store i32 0, ptr %s103
+  %v102 = zext i32 %v12 to i64
+  store i64 0, ptr %s103
   br label %for104
 for104:
-  %v108 = load i32, ptr %s102
-  %v109 = icmp ult i32 %v108, %v12
+  %v108 = load i64, ptr %s103
+  %v109 = icmp ult i64 %v108, %v102
   br i1 %v109, label %body105, label %endfor107
 body105:
-  %v110 = load i32, ptr %s103
-  %v111 = zext i32 32 to i64
-  %v112 = icmp slt i64 31, %v111
-  %v113 = and i1 true, %v112
-  br i1 %v113, label %inside114, label %edge115
-inside114:
-  %v117 = mul nuw nsw i32 %v44, 1
-  %v118 = add nuw nsw i32 %v117, 0
-  %v119 = mul nuw nsw i32 %v42, 1
-  %v120 = add nuw nsw i32 %v119, 0
-  store i32 0, ptr %s123
-  br label %threads.x121
-threads.x121:
-  %v124 = load i32, ptr %s123
-  %v125 = zext nneg i32 %v124 to i64
-  %v126 = mul nuw nsw i32 %v40, 32
-  %v127 = add nuw nsw i32 %v126, %v124
-  %v128 = getelementptr inbounds float, ptr %v14, i64 %v125
-  %v129 = load float, ptr %v128, align 4, !llvm.access.group !11, !alias.scope !6
-  store float %v129, ptr %s69
-  %v131 = load float, ptr %s69
-  %v132 = sext i32 %v124 to i64
-  %v133 = getelementptr inbounds float, ptr %v13, i64 %v132
-  store float %v131, ptr %v133, align 4, !llvm.access.group !11, !alias.scope !6
-  br label %end130
-end130:
-  %v134 = add nuw nsw i32 %v124, 1
-  store i32 %v134, ptr %s123
-  %v135 = icmp ult i32 %v134, 32
-  br i1 %v135, label %threads.x121, label %after122, !llvm.loop !14
-after122:
-  br label %both116
-edge115:
-  %v136 = mul nuw nsw i32 %v44, 1
-  %v137 = add nuw nsw i32 %v136, 0
-  %v138 = mul nuw nsw i32 %v42, 1
-  %v139 = add nuw nsw i32 %v138, 0
-  store i32 0, ptr %s142
-  br label %threads.x140
-threads.x140:
-  %v143 = load i32, ptr %s142
-  %v144 = zext nneg i32 %v143 to i64
-  %v145 = mul nuw nsw i32 %v40, 32
-  %v146 = add nuw nsw i32 %v145, %v143
-  %v147 = getelementptr inbounds float, ptr %v14, i64 %v144
-  %v148 = load float, ptr %v147, align 4, !llvm.access.group !15, !alias.scope !6
-  store float %v148, ptr %s69
-  %v150 = load float, ptr %s69
-  %v151 = sext i32 %v143 to i64
-  %v152 = getelementptr inbounds float, ptr %v13, i64 %v151
-  store float %v150, ptr %v152, align 4, !llvm.access.group !15, !alias.scope !6
-  br label %end149
-end149:
-  %v153 = add nuw nsw i32 %v143, 1
-  store i32 %v153, ptr %s142
-  %v154 = icmp ult i32 %v153, 32
-  br i1 %v154, label %threads.x140, label %after141, !llvm.loop !18
-after141:
-  br label %both116
-both116:
-  %v155 = sext i32 1 to i64
-  %v156 = add i64 0, %v155
-  %v157 = add i64 31, %v155
-  %v158 = sext i32 31 to i64
-  %v159 = zext i32 32 to i64
-  %v160 = mul nuw nsw i32 %v44, 1
+  %v110 = trunc i64 %v108 to i32
+  %v111 = mul i32 %v110, 1
+  %v112 = add i32 0, %v111
+  %v113 = icmp slt i64 31, 32
+  %v114 = and i1 true, %v113
+  br i1 %v114, label %inside115, label %edge116
+inside115:
+  %v118 = mul nuw nsw i32 %v44, 1
+  %v119 = add nuw nsw i32 %v118, 0
+  %v120 = mul nuw nsw i32 %v42, 1
+  %v121 = add nuw nsw i32 %v120, 0
+  store i32 0, ptr %s124
+  br label %threads.x122
+threads.x122:
+  %v125 = load i32, ptr %s124
+  %v126 = zext nneg i32 %v125 to i64
+  %v127 = mul nuw nsw i32 %v40, 32
+  %v128 = add nuw nsw i32 %v127, %v125
+  %v129 = getelementptr inbounds float, ptr %v14, i64 %v126
+  %v130 = load float, ptr %v129, align 4, !llvm.access.group !11, !alias.scope !6
+  store float %v130, ptr %s69
+  %v132 = load float, ptr %s69
+  %v133 = sext i32 %v125 to i64
+  %v134 = getelementptr inbounds float, ptr %v13, i64 %v133
+  store float %v132, ptr %v134, align 4, !llvm.access.group !11, !alias.scope !6
+  br label %end131
+end131:
+  %v135 = add nuw nsw i32 %v125, 1
+  store i32 %v135, ptr %s124
+  %v136 = icmp ult i32 %v135, 32
+  br i1 %v136, label %threads.x122, label %after123, !llvm.loop !14
+after123:
+  br label %both117
+edge116:
+  %v137 = mul nuw nsw i32 %v44, 1
+  %v138 = add nuw nsw i32 %v137, 0
+  %v139 = mul nuw nsw i32 %v42, 1
+  %v140 = add nuw nsw i32 %v139, 0
+  store i32 0, ptr %s143
+  br label %threads.x141
+threads.x141:
+  %v144 = load i32, ptr %s143
+  %v145 = zext nneg i32 %v144 to i64
+  %v146 = mul nuw nsw i32 %v40, 32
+  %v147 = add nuw nsw i32 %v146, %v144
+  %v148 = getelementptr inbounds float, ptr %v14, i64 %v145
+  %v149 = load float, ptr %v148, align 4, !llvm.access.group !15, !alias.scope !6
+  store float %v149, ptr %s69
+  %v151 = load float, ptr %s69
+  %v152 = sext i32 %v144 to i64
+  %v153 = getelementptr inbounds float, ptr %v13, i64 %v152
+  store float %v151, ptr %v153, align 4, !llvm.access.group !15, !alias.scope !6
+  br label %end150
+end150:
+  %v154 = add nuw nsw i32 %v144, 1
+  store i32 %v154, ptr %s143
+  %v155 = icmp ult i32 %v154, 32
+  br i1 %v155, label %threads.x141, label %after142, !llvm.loop !18
+after142:
+  br label %both117
+both117:
+  %v156 = add i64 0, 1
+  %v157 = add i64 31, 1
+  %v158 = mul nuw nsw i32 %v44, 1
+  %v159 = add nuw nsw i32 %v158, 0
+  %v160 = mul nuw nsw i32 %v42, 1
   %v161 = add nuw nsw i32 %v160, 0
-  %v162 = mul nuw nsw i32 %v42, 1
-  %v163 = add nuw nsw i32 %v162, 0
-  store i32 0, ptr %s166
-  br label %threads.x164
-threads.x164:
-  %v167 = load i32, ptr %s166
-  %v168 = zext nneg i32 %v167 to i64
-  %v169 = mul nuw nsw i32 %v40, 32
-  %v170 = add nuw nsw i32 %v169, %v167
-  %v171 = getelementptr inbounds float, ptr %v14, i64 %v168
-  %v172 = load float, ptr %v171, align 4, !llvm.access.group !19, !alias.scope !6
-  store float %v172, ptr %s69
-  %v174 = add nsw i32 %v167, 1
+  store i32 0, ptr %s164
+  br label %threads.x162
+threads.x162:
+  %v165 = load i32, ptr %s164
+  %v166 = zext nneg i32 %v165 to i64
+  %v167 = mul nuw nsw i32 %v40, 32
+  %v168 = add nuw nsw i32 %v167, %v165
+  %v169 = getelementptr inbounds float, ptr %v14, i64 %v166
+  %v170 = load float, ptr %v169, align 4, !llvm.access.group !19, !alias.scope !6
+  store float %v170, ptr %s69
+  %v172 = add nsw i32 %v165, 1
+  %v173 = and i32 %v172, 31
+  %v174 = add nsw i32 %v165, 1
   %v175 = and i32 %v174, 31
-  %v176 = add nsw i32 %v167, 1
-  %v177 = and i32 %v176, 31
-  %v178 = sext i32 %v177 to i64
-  %v179 = getelementptr inbounds float, ptr %v13, i64 %v178
-  %v180 = load float, ptr %v179, align 4, !llvm.access.group !19, !alias.scope !6
-  %v181 = load float, ptr %s69
-  %v182 = call { float } @fn.2e..24.exp_f32(float %v181, ptr %v20)
-  %v183 = extractvalue { float } %v182, 0
-  %v184 = fadd float %v180, %v183
-  store float %v184, ptr %s69
-  br label %end173
-end173:
-  %v185 = load float, ptr %s69
-  store float %v185, ptr %v171, align 4, !llvm.access.group !19, !alias.scope !6
-  %v186 = add nuw nsw i32 %v167, 1
-  store i32 %v186, ptr %s166
-  %v187 = icmp ult i32 %v186, 32
-  br i1 %v187, label %threads.x164, label %after165, !llvm.loop !22
-after165:
+  %v176 = sext i32 %v175 to i64
+  %v177 = getelementptr inbounds float, ptr %v13, i64 %v176
+  %v178 = load float, ptr %v177, align 4, !llvm.access.group !19, !alias.scope !6
+  %v179 = load float, ptr %s69
+  %v180 = call { float } @fn.2e..24.exp_f32(float %v179, ptr %v20)
+  %v181 = extractvalue { float } %v180, 0
+  %v182 = fadd float %v178, %v181
+  store float %v182, ptr %s69
+  br label %end171
+end171:
+  %v183 = load float, ptr %s69
+  store float %v183, ptr %v169, align 4, !llvm.access.group !19, !alias.scope !6
+  %v184 = add nuw nsw i32 %v165, 1
+  store i32 %v184, ptr %s164
+  %v185 = icmp ult i32 %v184, 32
+  br i1 %v185, label %threads.x162, label %after163, !llvm.loop !22
+after163:
   br label %next106
 next106:
-  %v189 = load atomic i32, ptr %v20 monotonic, align 4
-  %v190 = icmp eq i32 %v189, 0
-  br i1 %v190, label %go188, label %exit
-go188:
-  %v191 = add nuw i32 %v108, 1
-  store i32 %v191, ptr %s102
-  %v192 = add i32 %v110, 1
-  store i32 %v192, ptr %s103
+  %v187 = load atomic i32, ptr %v20 monotonic, align 4
+  %v188 = icmp eq i32 %v187, 0
+  br i1 %v188, label %go186, label %exit
+go186:
+  %v189 = add nuw i64 %v108, 1
+  store i64 %v189, ptr %s103
   br label %for104, !llvm.loop !24
 endfor107:
-  %v193 = sext i32 %v40 to i64
-  %v194 = mul nuw nsw i64 %v193, 32
-  %v195 = add nuw nsw i64 %v194, 32
-  %v196 = sub nuw nsw i64 %v195, 1
-  %v197 = trunc i64 %v8 to i32
-  %v198 = zext i32 %v197 to i64
-  %v199 = icmp slt i64 %v196, %v198
-  %v200 = and i1 true, %v199
-  br i1 %v200, label %inside201, label %edge202
-inside201:
-  %v204 = mul nuw nsw i32 %v44, 1
-  %v205 = add nuw nsw i32 %v204, 0
-  %v206 = mul nuw nsw i32 %v42, 1
-  %v207 = add nuw nsw i32 %v206, 0
-  store i32 0, ptr %s210
-  br label %threads.x208
-threads.x208:
-  %v211 = load i32, ptr %s210
-  %v212 = zext nneg i32 %v211 to i64
-  %v213 = mul nuw nsw i32 %v40, 32
-  %v214 = add nuw nsw i32 %v213, %v211
-  %v215 = getelementptr inbounds float, ptr %v14, i64 %v212
-  %v216 = load float, ptr %v215, align 4, !llvm.access.group !25, !alias.scope !6
-  store float %v216, ptr %s69
-  %v218 = load float, ptr %s69
-  %v219 = sext i32 %v214 to i64
-  %v220 = getelementptr inbounds float, ptr %v6, i64 %v219
-  store float %v218, ptr %v220, align 4, !llvm.access.group !25, !noalias !6
-  br label %end217
-end217:
-  %v221 = add nuw nsw i32 %v211, 1
-  store i32 %v221, ptr %s210
-  %v222 = icmp ult i32 %v221, 32
-  br i1 %v222, label %threads.x208, label %after209, !llvm.loop !28
-after209:
-  br label %both203
-edge202:
-  %v223 = mul nuw nsw i32 %v44, 1
-  %v224 = add nuw nsw i32 %v223, 0
-  %v225 = mul nuw nsw i32 %v42, 1
-  %v226 = add nuw nsw i32 %v225, 0
-  store i32 0, ptr %s229
-  br label %threads.x227
-threads.x227:
-  %v230 = load i32, ptr %s229
-  %v231 = zext nneg i32 %v230 to i64
-  %v232 = mul nuw nsw i32 %v40, 32
-  %v233 = add nuw nsw i32 %v232, %v230
-  %v234 = getelementptr inbounds float, ptr %v14, i64 %v231
-  %v235 = load float, ptr %v234, align 4, !llvm.access.group !29, !alias.scope !6
-  store float %v235, ptr %s69
-  %v237 = trunc i64 %v8 to i32
-  %v238 = icmp ult i32 %v233, %v237
-  br i1 %v238, label %in239, label %out240
-in239:
-  %v241 = load float, ptr %s69
-  %v242 = sext i32 %v233 to i64
-  %v243 = getelementptr inbounds float, ptr %v6, i64 %v242
-  store float %v241, ptr %v243, align 4, !llvm.access.group !29, !noalias !6
-  br label %out240
-out240:
-  br label %end236
-end236:
-  %v244 = add nuw nsw i32 %v230, 1
-  store i32 %v244, ptr %s229
-  %v245 = icmp ult i32 %v244, 32
-  br i1 %v245, label %threads.x227, label %after228, !llvm.loop !32
-after228:
-  br label %both203
-both203:
-  %v246 = load i64, ptr %s2
-  %v247 = add nuw nsw i64 %v246, 1
-  %v248 = load i64, ptr %s3
-  %v249 = add nuw nsw i64 %v248, 1
-  %v250 = load i64, ptr %s4
-  %v251 = add nuw nsw i64 %v250, 1
-  %v252 = icmp eq i64 %v247, %gx
-  %v253 = select i1 %v252, i64 0, i64 %v247
-  store i64 %v253, ptr %s2
-  br i1 %v252, label %row, label %following
+  %v190 = sext i32 %v40 to i64
+  %v191 = mul nuw nsw i64 %v190, 32
+  %v192 = add nuw nsw i64 %v191, 32
+  %v193 = sub nuw nsw i64 %v192, 1
+  %v194 = trunc i64 %v8 to i32
+  %v195 = zext i32 %v194 to i64
+  %v196 = icmp slt i64 %v193, %v195
+  %v197 = and i1 true, %v196
+  br i1 %v197, label %inside198, label %edge199
+inside198:
+  %v201 = mul nuw nsw i32 %v44, 1
+  %v202 = add nuw nsw i32 %v201, 0
+  %v203 = mul nuw nsw i32 %v42, 1
+  %v204 = add nuw nsw i32 %v203, 0
+  store i32 0, ptr %s207
+  br label %threads.x205
+threads.x205:
+  %v208 = load i32, ptr %s207
+  %v209 = zext nneg i32 %v208 to i64
+  %v210 = mul nuw nsw i32 %v40, 32
+  %v211 = add nuw nsw i32 %v210, %v208
+  %v212 = getelementptr inbounds float, ptr %v14, i64 %v209
+  %v213 = load float, ptr %v212, align 4, !llvm.access.group !25, !alias.scope !6
+  store float %v213, ptr %s69
+  %v215 = load float, ptr %s69
+  %v216 = sext i32 %v211 to i64
+  %v217 = getelementptr inbounds float, ptr %v6, i64 %v216
+  store float %v215, ptr %v217, align 4, !llvm.access.group !25, !noalias !6
+  br label %end214
+end214:
+  %v218 = add nuw nsw i32 %v208, 1
+  store i32 %v218, ptr %s207
+  %v219 = icmp ult i32 %v218, 32
+  br i1 %v219, label %threads.x205, label %after206, !llvm.loop !28
+after206:
+  br label %both200
+edge199:
+  %v220 = mul nuw nsw i32 %v44, 1
+  %v221 = add nuw nsw i32 %v220, 0
+  %v222 = mul nuw nsw i32 %v42, 1
+  %v223 = add nuw nsw i32 %v222, 0
+  store i32 0, ptr %s226
+  br label %threads.x224
+threads.x224:
+  %v227 = load i32, ptr %s226
+  %v228 = zext nneg i32 %v227 to i64
+  %v229 = mul nuw nsw i32 %v40, 32
+  %v230 = add nuw nsw i32 %v229, %v227
+  %v231 = getelementptr inbounds float, ptr %v14, i64 %v228
+  %v232 = load float, ptr %v231, align 4, !llvm.access.group !29, !alias.scope !6
+  store float %v232, ptr %s69
+  %v234 = trunc i64 %v8 to i32
+  %v235 = icmp ult i32 %v230, %v234
+  br i1 %v235, label %in236, label %out237
+in236:
+  %v238 = load float, ptr %s69
+  %v239 = sext i32 %v230 to i64
+  %v240 = getelementptr inbounds float, ptr %v6, i64 %v239
+  store float %v238, ptr %v240, align 4, !llvm.access.group !29, !noalias !6
+  br label %out237
+out237:
+  br label %end233
+end233:
+  %v241 = add nuw nsw i32 %v227, 1
+  store i32 %v241, ptr %s226
+  %v242 = icmp ult i32 %v241, 32
+  br i1 %v242, label %threads.x224, label %after225, !llvm.loop !32
+after225:
+  br label %both200
+both200:
+  %v243 = load i64, ptr %s2
+  %v244 = add nuw nsw i64 %v243, 1
+  %v245 = load i64, ptr %s3
+  %v246 = add nuw nsw i64 %v245, 1
+  %v247 = load i64, ptr %s4
+  %v248 = add nuw nsw i64 %v247, 1
+  %v249 = icmp eq i64 %v244, %gx
+  %v250 = select i1 %v249, i64 0, i64 %v244
+  store i64 %v250, ptr %s2
+  br i1 %v249, label %row, label %following
 row:
-  %v254 = icmp eq i64 %v249, %gy
-  %v255 = select i1 %v254, i64 0, i64 %v249
-  store i64 %v255, ptr %s3
-  br i1 %v254, label %plane, label %following
+  %v251 = icmp eq i64 %v246, %gy
+  %v252 = select i1 %v251, i64 0, i64 %v246
+  store i64 %v252, ptr %s3
+  br i1 %v251, label %plane, label %following
 plane:
-  store i64 %v251, ptr %s4
+  store i64 %v248, ptr %s4
   br label %following
 following:
-  %v256 = load i64, ptr %s1
-  %v257 = add nuw nsw i64 %v256, 1
-  store i64 %v257, ptr %s1
-  %v258 = icmp ult i64 %v257, %v34
-  br i1 %v258, label %block, label %done
+  %v253 = load i64, ptr %s1
+  %v254 = add nuw nsw i64 %v253, 1
+  store i64 %v254, ptr %s1
+  %v255 = icmp ult i64 %v254, %v34
+  br i1 %v255, label %block, label %done
 done:
   br i1 %v26, label %exit, label %take
 exit:
@@ -468,8 +463,8 @@ sample15:
   %v48 = trunc i64 %v45 to i32
   %v49 = uitofp i32 %v8 to double
   %v50 = fmul double %v49, 0x3FF0000000000000
-  %v51 = fmul double %v50, 0x4045000000000000
-  %v52 = fadd double 0x4030000000000000, %v51
+  %v51 = fmul double %v50, 0x4042000000000000
+  %v52 = fadd double 0x4020000000000000, %v51
   %v53 = load double, ptr %s14
   %v54 = fcmp ogt double %v52, %v53
   %v55 = select i1 %v54, double %v52, double %v53

@@ -94,7 +94,7 @@ block:
   %v75 = call i64 @llvm.smax.i64(i64 %v72, i64 %v74)
   %v76 = sub i64 %v57, %v75
   %v77 = sub i64 %v76, 0
-  %v78 = and i64 %v77, -64
+  %v78 = and i64 %v77, -32
   %v79 = add i64 0, %v78
   %v80 = icmp slt i64 0, %v79
   %v81 = and i1 %v80, true
