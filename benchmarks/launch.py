@@ -1,4 +1,4 @@
-"""What one launch costs in ruda's own Python: bytecodes executed, and time above the driver's call.
+"""What a launch, and an array that goes at once, cost in ruda's own Python: bytecodes executed, and time.
 
 ``python benchmarks/launch.py``. Bytecodes do not depend on the machine's mood, so they are the figure to watch.
 """
@@ -110,7 +110,15 @@ def main() -> None:
         finally:
             del server.launch
         table.add_row(name, str(count), f"{own:.0f}", f"{whole:.0f}")
-    Console().print(table)
+    taken = Table("take and give back", "bytecodes", "ns")
+    for shape in (1024, (32, 32)):
+
+        def take(shape: int | tuple[int, ...] = shape) -> None:
+            client.empty(shape, "f32")
+
+        take()
+        taken.add_row(f'client.empty({shape}, "f32")', str(bytecodes(take)), f"{nanoseconds(take):.0f}")
+    Console().print(table, taken)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import gc
 import random
+import sys
 import threading
 
 import pytest
@@ -53,8 +54,7 @@ def test_neighbours_join(client):
     arrays = [client.empty(PAGE // 16, "u8") for _ in range(16)]
     for i in random.Random(1).sample(range(16), 16):
         arrays[i].free()
-    assert client._pool.largest_free() == 0, "finalizers only take notes"
-    client.memory_usage()
+    assert all(not block.free for block in client._pool._blocks()), "finalizers join nothing"
     assert client._pool.largest_free() == PAGE
     assert allocs(client) == [PAGE]
 
@@ -193,3 +193,170 @@ def test_freeing_takes_no_lock(client):
         array.free()
         del other
     assert client.memory_usage().allocations == 0
+
+
+def within(seconds, call):
+    """What ``call`` gives, in a thread of its own; fails where it is still at it after ``seconds``."""
+    got = []
+    thread = threading.Thread(target=lambda: got.append(call()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert got, "it waits for a lock"
+    return got[0]
+
+
+def test_an_array_as_one_that_came_back_takes_no_lock(client):
+    client.zeros(1000, "u8").free()
+    with client.locked():
+        array = within(10, lambda: client.empty(1000, "u8"))
+    assert allocs(client) == [PAGE]
+    assert client.memory_usage().bytes_in_use == array.nbytes
+
+
+def test_figures_are_exact_while_blocks_wait_for_an_array_like_theirs(client):
+    kept = [client.empty(n, "u8") for n in (10, 20, 5 * MB)]
+    for n in (10, 20, 30, 5 * MB):
+        client.empty(n, "u8")
+    usage = client._pool.usage()
+    assert (usage.bytes_in_use, usage.allocations) == (5 * MB + 30, 3)
+    assert usage.bytes_reserved == client.server.used
+    del kept
+    assert client._pool.largest_free() == PAGE
+    assert client._pool.usage().allocations == 0
+
+
+def test_lengths_that_do_not_come_again_are_forgotten(client):
+    keep = [client.empty(n, "u8") for n in (7, 4000)]
+    for n in range(5000):
+        client.empty(n, "u8")
+    client.memory_usage()
+    assert set(client._pool.shelves) == {array.nbytes for array in keep}
+    del keep[0]
+    client.memory_usage()
+    assert set(client._pool.shelves) == {4000}
+    assert allocs(client) == [PAGE]
+
+
+def test_blocks_come_and_go_while_the_pool_joins_others(client, monkeypatch):
+    """Finalizers run, and other threads take arrays, with its lock held: no block is lost, none is given twice."""
+    pool, taken = client._pool, []
+    dropped = [client.empty(n, "u8") for n in (100, 100, 100, 200, 3000, 100)]
+    insert = pool._insert
+
+    def interrupted(block):
+        insert(block)
+        if dropped:
+            dropped.pop()
+        if len(taken) < 2 and pool.shelves[100]:
+            taken.append(client.empty(100, "u8"))
+
+    for array in [client.empty(n, "u8") for n in (100, 100, 100, 100, 200, 3000)]:
+        array.free()
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "_insert", interrupted)
+        within(10, client.memory_usage)
+    assert len(taken) == 2 and len(dropped) < 6
+    dropped.clear()
+    taken += [client.empty(100, "u8") for _ in range(20)]
+    assert len({array.memory.offset for array in taken}) == 22
+    assert client.memory_usage().allocations == 22
+    taken.clear()
+    assert client.memory_usage().allocations == 0 and pool.largest_free() == PAGE
+
+
+def test_a_block_belongs_to_the_stream_that_used_it_last(client):
+    """Cut from another stream's memory or not."""
+    stream = client.stream()
+    with stream:
+        first = client.zeros(PAGE, "u8")
+    assert first.memory.owner is not client.stream0
+    del first
+    with stream:
+        again = client.empty(PAGE, "u8")
+    assert again.memory.owner is stream and allocs(client) == [PAGE]
+    with client.stream0:
+        again.fill(1)
+    again.free()
+    assert client._pool.owners() == {0}
+    with stream:
+        later = client.empty(PAGE, "u8")
+    assert later.memory.owner is client.stream0, "who writes it on the other stream waits"
+    assert allocs(client) == [PAGE]
+
+
+def test_arrays_inside_of_stream_zero_are_as_those_outside(client):
+    client.zeros(100, "u8").free()
+    with client.locked(), client.stream0:
+        array = client.empty(100, "u8")  # without a lock, or this waits for ever
+    assert array.memory.owner is client.stream0
+
+
+def test_the_pool_can_be_watched(client):
+    """Those who replace ``alloc`` and ``release`` see every block, of arrays that are there already too."""
+    pool, seen = client._pool, []
+    before, other = client.empty(100, "u8"), client.empty(100, "u8")
+    del other
+    alloc, release = pool.alloc, pool.release
+    pool.unshelve()
+    pool.alloc = lambda nbytes, *rest, **named: seen.append(nbytes) or alloc(nbytes, *rest, **named)
+    pool.release = lambda block, stream: seen.append(-block.requested) or release(block, stream)
+    for _ in range(3):
+        client.empty(100, "u8")
+    del before
+    client.sync()
+    assert seen == [100, -100] * 3 + [-100]
+    assert client.memory_usage().allocations == 0 and pool.largest_free() == PAGE
+
+
+@pytest.mark.parametrize("streams", [1, 3])
+def test_threads_that_take_and_drop_beside_one_that_joins(client, streams):
+    """No block is lost or given out twice, and in the end the figures are exact."""
+    others = [client.stream() for _ in range(streams - 1)]
+    stop, wrong, pool = threading.Event(), [], client._pool
+    lock, given = threading.Lock(), set()
+
+    def take(seed):
+        rng = random.Random(seed)
+        kept = []
+        for _ in range(4000):
+            if kept and rng.random() < 0.55:
+                array = kept.pop(rng.randrange(len(kept)))
+                if others and rng.random() < 0.1:
+                    client.record_allocation(array, rng.choice(others))
+                with lock:
+                    given.discard((array.memory.allocation.address, array.memory.offset))
+                del array
+            else:
+                array = client.empty(rng.choice([10, 100, 100, 100, 100, 3000, 2 * MB]), "u8")
+                place = (array.memory.allocation.address, array.memory.offset)
+                with lock:
+                    wrong.extend([place] if place in given else [])
+                    given.add(place)
+                kept.append(array)
+        with lock:
+            given.difference_update((a.memory.allocation.address, a.memory.offset) for a in kept)
+
+    def join():
+        while not stop.is_set():
+            usage = client.memory_usage()
+            wrong.extend([usage] if usage.bytes_in_use + usage.bytes_padding > usage.bytes_reserved else [])
+            client.memory_cleanup()
+
+    takers = [threading.Thread(target=take, args=(seed,)) for seed in range(4)]
+    joiner = threading.Thread(target=join)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in (*takers, joiner):
+            thread.start()
+        for thread in takers:
+            thread.join()
+        stop.set()
+        joiner.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+    client.memory_cleanup()
+    usage = client.memory_usage()
+    assert (usage.allocations, usage.bytes_reserved, client.server.used) == (0, 0, 0)
+    assert not pool.shelves

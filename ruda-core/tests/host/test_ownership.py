@@ -1,7 +1,6 @@
 """Who waits for whom where streams share arrays: the calls, and the results on a device as late as it may be."""
 
 import random
-from collections import deque
 
 import numpy as np
 import pytest
@@ -210,7 +209,7 @@ def program(client, rng, steps):
 def alone(self, host):
     """``Pinned.memory``, whose copies do not know of each other."""
     found = of_host(self, host)
-    return found and Memory(found._block, self._client.stream0, lambda *_: None, deque())
+    return found and Memory(found.block, self._client.stream0, lambda *_: None)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -209,9 +209,9 @@ def test_memory_of_a_stream_that_was_let_go(make_late, seed):
     stream, array = client.stream(), client.zeros(100, "f32")
     with stream:
         array.fill(1.0)
-    at = array.memory.address
+    at = array.memory.block.address
     del array, stream
     after = client.full(100, 2.0, "f32")
-    assert after.memory.address == at
+    assert after.memory.block.address == at
     client.server.finish()
     np.testing.assert_array_equal(after.numpy(), np.full(100, 2.0))

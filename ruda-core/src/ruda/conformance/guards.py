@@ -29,6 +29,7 @@ class Guards:
         self.zone = -(-128 // client.target.alignment) * client.target.alignment  # bytes on each side
         self._server = client.server  # not what profiling puts in its place
         self._pool = client._pool
+        self._pool.unshelve()
         self._alloc, self._release = self._pool.alloc, self._pool.release
         self._live: dict[int, Block] = {}
         self._aside = self._server.alloc(2 * self.zone * _KEPT, 0)
@@ -42,7 +43,7 @@ class Guards:
         if block is None:
             return None
         block.requested = nbytes
-        block.offset += self.zone
+        self._shift(block, self.zone)
         stream = block.stream
         with nullcontext() if stream == 0 else self._locked(stream):
             for at in self._places(block):
@@ -61,7 +62,7 @@ class Guards:
                     to = (2 * len(self._sizes) + number) * self.zone
                     self._server.copy(self._aside, to, block.allocation, at, self.zone, user)
             self._sizes.append(block.requested)
-            block.offset -= self.zone
+            self._shift(block, -self.zone)
         self._release(block, stream)
 
     def check(self) -> list[str]:
@@ -80,6 +81,10 @@ class Guards:
                         self._server.fill(block.allocation, at, _PATTERN, self.zone, 0)
         found, self._found = self._found, []
         return found
+
+    def _shift(self, block: Block, by: int) -> None:
+        block.offset += by
+        block.address += by
 
     def _places(self, block: Block) -> tuple[int, int]:
         """Where the zones of a block begin in its allocation."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 from ruda.contract import ExternalStreams
 from ruda.errors import OutOfMemoryError
 from ruda.host import ownership
-from ruda.host.memory import Ids, Memory
+from ruda.host.memory import Ids, Memory, later
 from ruda.host.pool import Block, Pool
-from ruda.host.stream import Stream, current_stream
+from ruda.host.stream import Stream, current_stream, entered
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
@@ -25,6 +25,10 @@ class Allocator:
     def __init__(self, client: ComputeClient, pool: Pool) -> None:
         self._client = client
         self._pool = pool
+        self._shelves = pool.shelves
+        self._stream0 = client.stream0
+        self._deferred = client.deferred
+        self._release_later = later(client.deferred, self._release)
 
     def allocate(self, nbytes: int) -> Memory:
         """Memory for ``nbytes``, at least one aligned unit.
@@ -32,8 +36,15 @@ class Allocator:
         Raises:
             OutOfMemoryError: also after the pool gave back what it could.
         """
-        if self._client.deferred:
+        if self._deferred:
             self._client.drain()
+        if not entered.get() or (current_stream(self._client) or self._stream0) is self._stream0:
+            try:
+                block = self._shelves[nbytes].pop()  # the usual case, which takes no lock
+            except LookupError:
+                pass
+            else:
+                return Memory(block, self._stream0, self._release_later)
         return self._taken(nbytes) or self._pressed(nbytes)
 
     def _pressed(self, nbytes: int) -> Memory:
@@ -78,7 +89,7 @@ class Allocator:
             return None
         if block.stream != owner.id:
             owner = next((stream for stream in streams if stream.id == block.stream), owner)
-        return Memory(block, owner, self._release, client.deferred)
+        return Memory(block, owner, self._release_later)
 
     def _release(self, block: Block, ids: Ids) -> None:
         if ids == (0,):  # stream 0 lives as long as the client

@@ -108,7 +108,7 @@ class Array(Protocols):
         self.shape = shape
         self.strides = strides
         self._offset = offset  # bytes from the start of the memory to element 0
-        facts = client.facts(elem, shape, strides, memory.address + offset, memory.read_only)
+        facts = client.facts(elem, shape, strides, memory.block.address + offset, memory.read_only)
         self.layout, self.alignment, self.wide, self.sig, self.packed, first, end = facts
         self.binding: Binding | None = None
         if client.binds:

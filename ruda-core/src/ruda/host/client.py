@@ -96,14 +96,14 @@ class ComputeClient:
         self.sharing_streams: ExternalStreams | None = server if isinstance(server, ExternalStreams) else None
         self.pinning: PinnedMemory | None = server if isinstance(server, PinnedMemory) else None
         self.pinned_memory = Pinned(self)
-        self._pool = Pool(server, target.alignment, options.memory_config)
-        self._allocator = Allocator(self, self._pool)
         self.rings: dict[int, Ring] = {}
         self._draining = threading.RLock()
         self.facts = facts_of()
         self.binds = target.arguments == "bindings"
         self.streams = Streams(self)
         self.stream0 = self.streams.adopt(0)
+        self._pool = Pool(server, target.alignment, options.memory_config, self.stream0)
+        self._allocator = Allocator(self, self._pool)
         process.watch(self)
 
     # --- arrays ---
@@ -125,8 +125,8 @@ class ComputeClient:
 
     def empty(self, shape: int | Iterable[int], dtype: Any) -> Array:
         """An array of undefined contents."""
-        lengths = as_shape(shape)
-        elem, strides, nbytes = in_c_order(lengths, dtype if dtype.__hash__ else as_element(dtype))
+        lengths = shape if shape.__class__ is int else as_shape(shape)
+        elem, lengths, strides, nbytes = in_c_order(lengths, dtype if dtype.__hash__ else as_element(dtype))
         return Array(self, self._allocator.allocate(nbytes), elem, lengths, strides)
 
     def zeros(self, shape: int | Iterable[int], dtype: Any) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from ruda.contract import ExternalMemory
 from ruda.errors import DtypeError, InteropError
 from ruda.host import cuda_interface, views
-from ruda.host.memory import Ids, Memory
+from ruda.host.memory import Ids, Memory, later
 from ruda.host.pool import Block
 from ruda.host.stream import Stream, current_stream
 from ruda.host.views import Shape
@@ -227,7 +227,7 @@ def _memory(client: ComputeClient, tensor: Taken, pointer: int, nbytes: int, str
         external.forget(block.allocation)
         tensor.free()
 
-    return Memory(block, stream, release, client.deferred, read_only=tensor.read_only)
+    return Memory(block, stream, later(client.deferred, release), read_only=tensor.read_only)
 
 
 def _element(type: _DataType) -> ScalarType:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ruda.contract import Allocation
 from ruda.host import ownership
-from ruda.host.memory import Ids, Memory
+from ruda.host.memory import Ids, Memory, later
 from ruda.host.pool import Block
 from ruda.host.stream import Event
 from ruda.host.views import Shape
@@ -61,7 +61,7 @@ class Pinned:
         address = np.frombuffer(pages, np.uint8).ctypes.data
         self._client.pinning.pin(pages)
         block = Block(Allocation(pages, address, nbytes), 0, nbytes, shared=False)
-        memory = Memory(block, self._client.stream0, self._release, self._client.deferred)
+        memory = Memory(block, self._client.stream0, later(self._client.deferred, self._release))
         return np.ndarray(shape, elem.dtype, np.asarray(Pages(self._client, memory)))
 
     def memory(self, host: npt.NDArray[Any]) -> Memory | None:

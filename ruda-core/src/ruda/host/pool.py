@@ -4,6 +4,10 @@ A free block remembers the stream whose work used it last; a new array in it
 belongs to that stream, and another that uses it waits first. A block that came
 back waits for a request of its very length, which is the usual one; when there
 is no other left that fits, neighbours join that are free and of one stream.
+
+Blocks that stream 0 used last wait on shelves, which threads and finalizers reach
+without a lock: a list's ``append`` and ``pop`` are single steps, and nothing else
+is done to one. So whoever pops a block has it alone.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import itertools
 import threading
 from bisect import bisect_left, insort
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ruda.contract import Allocation, Server
@@ -26,14 +30,44 @@ PAGE = 8 << 20
 _serials = itertools.count()
 
 
+class Shelf(list["Block"]):
+    """Where blocks of arrays of one length come back to, each by the ``append`` of whoever has it.
+
+    Attributes:
+        nbytes: what those arrays asked for.
+        stream: blocks that it used last come here by themselves; None where none do.
+        out: blocks that have this shelf, on it or not. The last that joins its neighbours takes the shelf with it.
+    """
+
+    __slots__ = ("nbytes", "out", "stream")
+
+    def __init__(self, nbytes: int, stream: object) -> None:
+        self.nbytes = nbytes
+        self.stream = stream
+        self.out = 0
+
+    def take(self) -> Block | None:
+        """The block that came last, or None."""
+        try:
+            return self.pop()
+        except IndexError:
+            return None
+
+
+#: The shelf of memory that is no pool's.
+_NOWHERE = Shelf(0, None)
+
+
 @dataclass(eq=False, slots=True)
 class Block:
     """A piece of one allocation.
 
     Attributes:
         offset, nbytes: where in the allocation, in bytes.
+        address: of its first byte, where the device has addresses.
         shared: whether its page is cut into several blocks.
         requested: bytes that the array asked for, while not free.
+        shelf: where it may come back to, while not free.
         stream: the stream that used it last before it was free.
         previous, next: its neighbours in the page.
     """
@@ -43,11 +77,16 @@ class Block:
     nbytes: int
     shared: bool
     requested: int = 0
+    shelf: Shelf = field(default_factory=lambda: _NOWHERE, repr=False)
     free: bool = False
     stream: int = 0
     previous: Block | None = None
     next: Block | None = None
     serial: int = field(default_factory=lambda: next(_serials))
+    address: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.address = self.allocation.address + self.offset
 
 
 @dataclass(frozen=True)
@@ -71,21 +110,25 @@ class Pool:
     """The memory of one client; every method may be called from any thread.
 
     ``alloc`` and ``trim`` call the server: the caller holds the locks of the streams concerned.
+
+    Attributes:
+        shelves: by the bytes that arrays asked for.
     """
 
-    def __init__(self, server: Server, alignment: int, preset: str) -> None:
+    def __init__(self, server: Server, alignment: int, preset: str, stream0: object = None) -> None:
         if preset not in PRESETS:
             raise ConfigError(f"memory is {preset!r}; legal presets: {', '.join(PRESETS)}")
         self.server = server
         self.lock = threading.Lock()
+        self.shelves: dict[int, Shelf] = {}
+        self._stream0 = stream0
         self._alignment = max(alignment, 16)  # an empty array, too, points at valid memory
         self._shared_limit = PRESETS[preset]
-        # (length, stream) to the blocks that came back last, and are not joined with their neighbours yet.
+        # (length, stream) to the blocks that were released last, and are not joined with their neighbours yet.
         self._recent: dict[tuple[int, int], list[Block]] = {}
         # (shared, stream) to the other free blocks, sorted: the best fit is found by bisection.
         self._free: dict[tuple[bool, int], list[tuple[int, int, Block]]] = {}
-        self._live: set[Block] = set()
-        self._reserved = 0
+        self._pages: set[Block] = set()  # the first block of each, which stays the first
 
     def alloc(self, nbytes: int, streams: Sequence[int], *, exact: bool = False) -> Block | None:
         """A block of at least ``nbytes``, or None where the device has no more.
@@ -105,18 +148,26 @@ class Pool:
                     return None
                 block = found
             block.requested = nbytes
-            self._live.add(block)
+            block.shelf = self._shelf(nbytes)
             return block
 
     def release(self, block: Block, stream: int) -> None:
         """Take back a block that ``stream`` used last."""
         with self.lock:
-            self._live.discard(block)
+            self._leave_shelf(block)
             block.stream = stream
             try:
                 self._recent[block.nbytes, stream].append(block)
             except KeyError:
                 self._recent[block.nbytes, stream] = [block]
+
+    def unshelve(self) -> None:
+        """Let every block go through ``alloc`` and ``release`` from now on, for those who replace them."""
+        with self.lock:
+            self._stream0 = None
+            for shelf in self.shelves.values():
+                shelf.stream = None
+            self._settle()
 
     def owners(self) -> set[int]:
         """The streams that used free blocks last."""
@@ -142,7 +193,7 @@ class Pool:
                 for _, _, block in list(blocks):
                     if block.previous is None and block.next is None:
                         self._remove(block)
-                        self._reserved -= block.nbytes
+                        self._pages.remove(block)
                         self.server.free(block.allocation, max(block.stream, 0))
 
     def largest_free(self) -> int:
@@ -154,8 +205,11 @@ class Pool:
     def usage(self) -> MemoryUsage:
         """The present figures."""
         with self.lock:
-            in_use, held = sum(b.requested for b in self._live), sum(b.nbytes for b in self._live)
-            return MemoryUsage(in_use, self._reserved, held - in_use, len(self._live))
+            self._settle()
+            reserved = sum(block.nbytes for block in self._blocks())
+            live = [block for block in self._blocks() if not block.free]
+            in_use, held = sum(block.requested for block in live), sum(block.nbytes for block in live)
+            return MemoryUsage(in_use, reserved, held - in_use, len(live))
 
     # --- the lists of free blocks; the lock is held ---
 
@@ -163,7 +217,7 @@ class Pool:
         """A block of ``size`` from the free ones, or from the device; None where it has no more."""
         shared = size <= self._shared_limit
         block = self._find(size, shared, streams)
-        if block is None and self._recent:
+        if block is None and (self._recent or self.shelves):
             self._settle()
             block = self._find(size, shared, streams)
         if block is None:
@@ -172,7 +226,7 @@ class Pool:
                 block = Block(self.server.alloc(length, 0), 0, length, shared)
             except MemoryError:
                 return None
-            self._reserved += length
+            self._pages.add(block)
         if shared and block.nbytes > size:
             self._split(block, size)
         return block
@@ -189,11 +243,39 @@ class Pool:
         return None
 
     def _settle(self) -> None:
-        """Let the blocks that came back join their neighbours."""
+        """Let the blocks that came back join their neighbours; finalizers may bring more meanwhile."""
+        for shelf in list(self.shelves.values()):
+            while (block := shelf.take()) is not None:
+                self._leave_shelf(block)
+                block.stream = 0
+                self._insert(block)
         for blocks in self._recent.values():
             for block in blocks:
                 self._insert(block)
         self._recent.clear()
+
+    def _shelf(self, nbytes: int) -> Shelf:
+        """The shelf of one more block."""
+        shelf = self.shelves.get(nbytes)
+        if shelf is None:
+            shelf = self.shelves[nbytes] = Shelf(nbytes, self._stream0)
+        shelf.out += 1
+        return shelf
+
+    def _leave_shelf(self, block: Block) -> None:
+        """Note that ``block``, which was taken from its shelf or never came there, does not come there any more."""
+        shelf = block.shelf
+        shelf.out -= 1
+        if not shelf.out:
+            del self.shelves[shelf.nbytes]
+
+    def _blocks(self) -> Iterator[Block]:
+        """All blocks, free or not."""
+        for page in self._pages:
+            block: Block | None = page
+            while block is not None:
+                yield block
+                block = block.next
 
     def _split(self, block: Block, size: int) -> None:
         """Shorten ``block`` to ``size`` and free the rest."""

@@ -78,14 +78,15 @@ def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
-def in_c_order(shape: Shape, dtype: Any) -> tuple[ElementType, Shape, int]:
-    """The element type that ``dtype`` names, strides and bytes of an array of ``shape`` in C order.
+def in_c_order(shape: int | Shape, dtype: Any) -> tuple[ElementType, Shape, Shape, int]:
+    """The element type that ``dtype`` names, shape, strides and bytes of an array of ``shape`` in C order.
 
     Raises:
+        ArrayError: a negative length.
         DtypeError: ruda has no such type.
     """
-    elem = as_element(dtype)
-    return elem, c_strides(shape, elem.size), math.prod(shape) * elem.size
+    elem, lengths = as_element(dtype), as_shape(shape)
+    return elem, lengths, c_strides(lengths, elem.size), math.prod(lengths) * elem.size
 
 
 class Facts(NamedTuple):
