@@ -13,18 +13,17 @@ a check that ``miss`` could have made, or formats anything::
             run = None
         if run is None or more or unknown:
             run = miss(more, unknown, a, x)
-        run(a, x)
+        return run(a, x)
 
     def run(a, x):
-        m1 = x.memory
         try:
             packed = pack(a, x.packed)
         except PACK_ERRORS:
             return again(a, x)
         with lock:
-            if m1.owner is stream:
+            if x.memory.owner is stream:
                 return stream.server.launch(program, grid, packed, (), id)
-        late(packed, (), m1)
+        late(packed, (), x.memory)
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def make({p}runs, {p}miss):
             {p}run = None
         if {p}run is None or {p}more or {p}unknown:
             {p}run = {p}miss({p}more, {p}unknown, {names})
-        {p}run({names})
+        return {p}run({names})
     def key({names}):
         return {key}
     return {name}, key
@@ -150,9 +149,8 @@ def _run_source(
     packing = "".join(packed[t].format(q, i) for i, (q, t) in enumerate(zip(params, treatments, strict=True)))
     packing += "".join(f"{p}hidden[{i}], " for i in range(hidden))
     bindings = "(" + "".join(f"{a}.binding, " for a in arrays if binds) + ")"
-    fetch = "".join(f"        {p}m{i} = {a}.memory\n" for i, a in enumerate(arrays))
-    owned = " and ".join(f"{p}m{i}.owner is {p}stream" for i in range(len(arrays))) or "True"
-    memories = "".join(f", {p}m{i}" for i in range(len(arrays)))
+    owned = " and ".join(f"{a}.memory.owner is {p}stream" for a in arrays) or "True"
+    memories = "".join(f", {a}.memory" for a in arrays)
     stale = (
         f"        if not {p}all({p}map({p}is_, {p}captures(), {p}captured)):\n            return {p}again({names})\n"
     )
@@ -163,7 +161,7 @@ def _run_source(
     return f"""
 def make({", ".join(p + part for part in _PARTS)}):
     def {name}({names}):
-{stale if captures else ""}{fetch}        try:
+{stale if captures else ""}        try:
             {p}packed = {p}pack({packing})
         except {p}ERRORS:
             return {p}again({names}){launch if direct else ""}
