@@ -34,6 +34,16 @@ def backwards(span: dsl.Array[dsl.i32, 2], column: dsl.Array[dsl.i32], x: dsl.Ar
 
 
 @ruda.kernel
+def kept(span: dsl.Array[dsl.i32, 2], column: dsl.Array[dsl.i32], x: dsl.Array[dsl.f64], out: dsl.Array[dsl.f64]):
+    row = dsl.global_idx.x
+    total, at, k = dsl.f64(0.0), 0, 0
+    for k in range(span[row, 0], span[row, 1]):
+        total += x[at] + x[-k] * column[k]
+        at += 5
+    out[row] = total + k
+
+
+@ruda.kernel
 def rows(span: dsl.Array[dsl.i32, 2], column: dsl.Array[dsl.i32], x: dsl.Array[dsl.f64, 2], out: dsl.Array[dsl.f64, 2]):
     row = dsl.global_idx.x
     total = dsl.f64(0.0)
@@ -58,7 +68,7 @@ def clients():
     return ruda.client("cpu"), ruda.client("reference")
 
 
-@pytest.mark.parametrize("kernel", [gather, backwards, rows], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [gather, backwards, kept, rows], ids=lambda k: k.__name__)
 @settings(max_examples=60, deadline=None)
 @given(spans=st.lists(SPANS, min_size=1, max_size=70), seed=st.integers(0, 1 << 20))
 def test_loops_with_ends_anywhere(clients, kernel, spans, seed):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ruda.ir import Apply, Block, Break, Const, Continue, Expr, If, Let, Load, Return, Store, Value, walk
+from ruda.ir import Apply, Assign, Block, Break, Const, Continue, Expr, If, Let, Load, Return, Store, Value, walk
 from ruda.passes.rewrite import defined
 from ruda_driver_cpu import llvm_offsets, ranges
 from ruda_driver_cpu.llvm_scope import Assumptions, Scope
@@ -77,6 +77,7 @@ class Finder(ABC):
         self.tests: dict[Test, None] = {}
         self.lets = {s.value: s.expr for s in walk(body) if isinstance(s, Let)}
         self.varying: set[Expr] = {n for s in walk(body) for n in defined(s) if n not in self.lets}
+        self.varying.update(s.local for s in walk(body) if isinstance(s, Assign))
         self.varying.update(varying)
         self.spans: dict[Expr, Span | None] = {}
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ruda.conformance.fuzz.emulate import Case, emulate
-from ruda.conformance.harness import define
+from ruda.conformance.harness import define, guarded
 from ruda.conformance.oracle import differences
 from ruda.host.client import ComputeClient
 from ruda.types import as_type
@@ -21,11 +21,15 @@ _TRIES = 300
 
 
 def launch(case: Case, client: ComputeClient) -> dict[str, Any]:
-    """The arrays after the launch on one device, by name."""
+    """The arrays after the launch on one device, by name; what lies around each of them is poisoned."""
     kernel = define(case.source)
-    arrays = [client.array(a.array()) for a in case.arrays]
+    arrays = []
+    for a in case.arrays:
+        values = a.array()
+        arrays.append(guarded(client, values.shape, values.dtype))
+        arrays[-1].array.copy_(values)
     scalars = [as_type(dtype)(value) for _, dtype, value in case.scalars]
-    kernel[case.grid, case.block](*arrays, *scalars)
+    kernel[case.grid, case.block](*(a.array for a in arrays), *scalars)
     return {a.name: array.numpy() for a, array in zip(case.arrays, arrays, strict=True)}
 
 
