@@ -108,6 +108,39 @@ def test_fill_refuses_what_does_not_fit(client, dtype, value, reason):
         client.zeros(3, dtype).fill(value)
 
 
+BODY = np.dtype([("kind", "i4"), ("mass", "f4"), ("at", "f4", (2, 2))])
+
+
+def test_a_struct_is_filled_by_position_or_by_the_names_of_numpys(client):
+    other = np.zeros((), [("mass", "f4"), ("at", "f4", (2, 2)), ("kind", "i4")])
+    other["mass"], other["at"], other["kind"] = 2.5, [[1, 2], [3, 4]], 7
+    bodies = client.empty(3, BODY)
+    for value in (other, other[()], (7, 2.5, [[1, 2], [3, 4]]), (7, np.float32(2.5), other["at"])):
+        bodies.fill(0)
+        bodies.fill(value)
+        assert bodies.numpy()[["kind", "mass"]].tolist() == [(7, 2.5)] * 3
+        assert bodies.numpy()["at"].tolist() == [[[1, 2], [3, 4]]] * 3
+    bodies.fill((1, 0.5, 9))
+    assert bodies.numpy()["at"].tolist() == [[[9, 9], [9, 9]]] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ((1.5, 2, 0), "1.5 is a float and the type is i32"),
+        ((1, 2), "a tuple of its fields, kind, mass, at"),
+        (7, "a tuple of its fields"),
+        ((1, 2, [1, 2]), "1 is not 2 items"),
+        ((1, 2, [[1, 2], [3]]), r"\[3\] is not 2 items"),
+        (np.zeros((), [("kind", "i4"), ("weight", "f4"), ("at", "f4", (2, 2))]), "its fields are kind, weight, at"),
+    ],
+    ids=str,
+)
+def test_a_struct_is_refused_what_it_has_not(client, value, reason):
+    with pytest.raises(ArrayError, match=reason):
+        client.empty(3, BODY).fill(value)
+
+
 def test_facts_are_numpys(client):
     host = values((3, 4, 5), "i2")[::2, ::-1, None, 3]
     array = client.array(values((3, 4, 5), "i2"))[::2, ::-1, None, 3]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,10 @@ from ruda.errors import ArrayError
 from ruda.types import (
     ElementType,
     ScalarType,
+    StructType,
     VecType,
     bf16,
     bool_,
-    cell_dtype,
     f8e4m3,
     f8e5m2,
     f16,
@@ -122,7 +124,10 @@ def pack(type: ScalarType, value: Any) -> bytes:
 
 
 def element(type: ElementType, value: Any) -> bytes:
-    """The bytes of one element, which ``value`` must fit; of vectors and structs what NumPy takes for one, or 0.
+    """The bytes of one element, which ``value`` must fit, each number of it as :func:`refusal` says.
+
+    A vector is a sequence of its lanes, or one number for all; a struct a sequence of its fields, or NumPy's, which has
+    their names; 0 stands for zeros everywhere.
 
     Raises:
         ArrayError: it does not fit; says what to write.
@@ -132,15 +137,44 @@ def element(type: ElementType, value: Any) -> bytes:
         if reason is not None:
             raise ArrayError(reason)
         return pack(type, value)
-    made = np.zeros((), cell_dtype(type))
+    if isinstance(value, int) and value == 0:
+        return bytes(type.size)
     try:
         if isinstance(type, VecType):
-            made["lanes"] = value
-        elif not (isinstance(value, int) and value == 0):
-            made[()] = value
-    except (TypeError, ValueError) as error:
+            return b"".join(element(type.elem, lane) for lane in _items(value, (type.lanes,)))
+        raw = bytearray(type.size)
+        for field, given in zip(type.fields, _fields(type, value), strict=True):
+            inside = b"".join(element(field.type, item) for item in _items(given, field.shape))
+            raw[field.offset : field.offset + len(inside)] = inside
+        return bytes(raw)
+    except (ArrayError, TypeError, ValueError) as error:
         raise ArrayError(f"{_short(value)} is no {type}: {error}") from None
-    return made.tobytes()
+
+
+def _items(value: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The elements of a vector or a fixed array of ``shape``; a number stands for all of them."""
+    if kind_of(value) is not None:
+        return [value] * math.prod(shape)
+    found = [value]
+    for length in shape:
+        for items in found:
+            if not hasattr(items, "__len__") or len(items) != length:
+                raise ValueError(f"{_short(items)} is not {length} items")
+        found = [item for items in found for item in items]
+    return found
+
+
+def _fields(type: StructType, value: Any) -> list[Any]:
+    """The values of a struct's fields, in order."""
+    names = [field.name for field in type.fields]
+    given = getattr(getattr(value, "dtype", None), "names", None)
+    if given is None:
+        if not isinstance(value, Sequence) or len(value) != len(names):
+            raise ValueError(f"give a tuple of its fields, {', '.join(names)}")
+        return list(value)
+    if sorted(given) != sorted(names):
+        raise ValueError(f"its fields are {', '.join(given)}, not {', '.join(names)}")
+    return [value[()][name] for name in names]
 
 
 def _short(value: Any) -> str:
