@@ -57,6 +57,24 @@ def test_nested_and_concurrent_profiles_take_turns(client):
     assert client.server.named("launch") and client.stream0.server is client.server
 
 
+def test_launches_are_prepared_once_and_again_where_the_server_is_another(client, monkeypatch):
+    a, server = client.zeros(5, "f32"), client.server
+    made, prepared = [], server.prepared
+    monkeypatch.setattr(server, "prepared", lambda *where: made.append(where) or prepared(*where))
+    for _ in range(3):
+        touch.forall(5)(a)
+    assert len(made) == 1
+    assert len(client.profile(lambda: [touch.forall(5)(a) for _ in range(3)]).steps) == 3
+    assert len(made) == 1, "the profile has its own"
+    for _ in range(3):
+        touch.forall(5)(a)
+    assert len(made) == 2
+    assert len(server.named("launch")) == 9
+    client.close()
+    with pytest.raises(RudaError, match="was closed"):
+        touch.forall(5)(a)
+
+
 def test_errors_and_faults_end_it(client):
     a = client.zeros(5, "f32")
     server = client.server

@@ -136,6 +136,60 @@ def test_parameters_as_a_mapping_and_elements_that_have_no_name(client):
         k[1, 1](f32(client), 3, m, v)
 
 
+@dsl.struct
+class Particle:
+    kind: dsl.u8
+    place: dsl.Vec[dsl.f32, 3]
+    mass: dsl.f64
+
+
+#: The same without a class; NumPy's own places for the fields, with no gaps, are not C's.
+PARTICLE = np.dtype([("kind", "u1"), ("place", "f4", 3), ("mass", "f8")])
+
+
+@pytest.mark.parametrize("type", [Particle, PARTICLE, np.dtype(PARTICLE.descr, align=True)])
+def test_structs_by_value_are_those_of_c(client, type):
+    k = toy("k", {"first": "u8", "p": type, "last": "u8", "x": "f32[:]"})
+    x = f32(client)
+    want = struct.pack("<B7x B3xfff d B7x Q".replace(" ", ""), 1, 7, 1, 2, 3, 0.5, 2, address(x))
+    for value in ((7, (1, 2, 3), 0.5), Particle(7, (1, 2, 3), 0.5), np.array((7, (1, 2, 3), 0.5), PARTICLE)[()]):
+        for _ in range(2):
+            k[1, 1](1, value, 2, x)
+            assert packed(client) == want
+    with pytest.raises(ArgumentError, match=r"k: argument 'p': \(1, 2\) is no .*"):
+        k[1, 1](1, (1, 2), 2, x)
+    with pytest.raises(ArgumentError, match="k: argument 'p': an array where the kernel takes"):
+        k[1, 1](1, x, 2, x)
+
+
+@pytest.mark.parametrize(
+    ("type", "code", "alignment"),
+    [
+        (dsl.Vec[dsl.f32, 2], "2f", 8),
+        (dsl.Vec[dsl.f32, 3], "3f", 4),
+        (dsl.Vec[dsl.f32, 4], "4f", 16),
+        (dsl.Vec[dsl.f64, 4], "4d", 16),
+        (dsl.Vec[dsl.i8, 4], "4b", 4),
+        (dsl.Vec[dsl.u16, 2], "2H", 4),
+        (dsl.Vec[dsl.i64, 2], "2q", 16),
+        (dsl.Vec[dsl.i32, 8], "8i", 4),
+    ],
+)
+def test_vectors_by_value_are_aligned_as_those_of_cuda(client, type, code, alignment):
+    k = toy("k", {"first": "u8", "v": type, "last": "u8"})
+    lanes = list(range(1, type.lanes + 1))
+    with client:
+        for value in (lanes, tuple(lanes), np.array(lanes, type.elem.dtype), type(*lanes)):
+            for _ in range(2):
+                k[1, 1](9, value, 5)
+                assert packed(client) == b"\t".ljust(alignment, b"\0") + struct.pack(f"<{code}B", *lanes, 5)
+        with pytest.raises(ArgumentError, match="k: argument 'v': .* is no Vec"):
+            k[1, 1](9, [*lanes, 1], 5)
+        if type.elem.is_int:
+            with pytest.raises(ArgumentError, match="k: argument 'v': .* does not fit"):
+                k[1, 1](9, [1 << 70] * type.lanes, 5)
+
+
 def test_keywords_views_and_streams(client):
     x, y = f32(client, 12), f32(client, 12)
     stream = client.stream()
@@ -235,8 +289,13 @@ def test_a_file(client, tmp_path, monkeypatch):
     (given,) = client.compiler.taken
     assert (given.text, str(given.pos), given.folder) == (TEXT, "saxpy.toy:1", str(tmp_path))
     assert "toy kernel saxpy(a, x, y, n) of saxpy.toy:1" in repr(k)
+    (tmp_path / "marked.toy").write_text(TEXT, encoding="utf-8-sig")
+    toy(text=Path("marked.toy"), headers={"a.h": Path("marked.toy")})[1, 32](1.0, x, x, 5)
+    assert client.compiler.taken[-1].text == client.compiler.taken[-1].headers["a.h"] == TEXT
     with pytest.raises(ArgumentError, match=r"'saxpy.toy' is the name of a file; write Path\('saxpy.toy'\)"):
         toy(text="saxpy.toy")
+    for odd in ("a line " * 1000, "a\0b"):
+        assert toy(text=odd), "which is the name of none"
     with pytest.raises(FileNotFoundError):
         toy(text=Path("absent.toy"))
 
@@ -442,7 +501,11 @@ def test_too_many_bindings(make_client):
         ({"lambda": "f32"}, "k: params: 'lambda' is no name; write"),
         ({"a": dsl.Const[int]}, "k: params: a: a text has no dsl.Const; define the value, for instance with options="),
         ({"a": dsl.Array}, "k: params: a: a text has one type for its elements; write dsl.Array[dsl.f32]"),
-        ({"a": dsl.Vec[dsl.f32, 4]}, "k: params: a: Vec[f32, 4] is not passed by value to a text; pass an array of"),
+        (
+            {"p": np.dtype({"names": ["a", "b"], "formats": ["f4", "f4"], "offsets": [0, 8]})},
+            "k: params: p: this dtype places its fields elsewhere than C does; name what is in between as fields, and",
+        ),
+        ({"p": np.dtype([("a", "c8")])}, "k: params: p: ruda has no dtype complex64; keep real and imaginary parts"),
     ],
 )
 def test_parameters(params, message):
@@ -451,7 +514,14 @@ def test_parameters(params, message):
     assert str(caught.value).startswith(message)
 
 
+def test_a_driver_need_not_give_variables(client):
+    with pytest.raises(LaunchError, match="FakeServer gives no variables of hand-written kernels"):
+        toy().variable(client, "weights", "f32")
+
+
 def test_other_slips(client):
+    with pytest.raises(ArgumentError, match="v: 'float4' is not a dtype; .*; a vector or struct by value is told by a"):
+        toy("k", "v: float4")
     with pytest.raises(ArgumentError, match="k: written has 'n'; the parameters that are arrays are x"):
         toy("k", "x: f32[:], n: i32", written=("n",))
     with pytest.raises(ArgumentError, match=r"k: written='x' is one string; write written=\('x',\)"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,18 +96,25 @@ class CpuServer(Server, ExternalMemory):
         """Nothing to do: the code goes with the last reference to the program, which a launch holds."""
 
     def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
-        if stream not in self._streams:
-            self._timeline.require(stream)
+        self.prepared(program, grid, stream)(packed, bindings)
+
+    def prepared(self, program: Any, grid: Dim3, stream: int) -> Callable[[bytes, Sequence[Binding]], None]:
+        self._timeline.require(stream)
         x, y, z = grid
-        total = x * y * z
-        if total > program.short:
-            self._launch_on_pool(program, grid, total, packed)
-        elif program.scratch:
+        total, run, alone = x * y * z, program.run_short, self._alone_address
+
+        def short(packed: bytes, bindings: Sequence[Binding]) -> None:
+            run(packed, x, y, z, alone, None)
+
+        def scratching(packed: bytes, bindings: Sequence[Binding]) -> None:
             scratch = program.take()
-            program.run_short(packed, x, y, z, self._alone_address, address(scratch))
+            run(packed, x, y, z, alone, address(scratch))
             program.put(scratch)
-        else:
-            program.run_short(packed, x, y, z, self._alone_address, None)
+
+        def shared(packed: bytes, bindings: Sequence[Binding]) -> None:
+            self._launch_on_pool(program, grid, total, packed)
+
+        return shared if total > program.short else scratching if program.scratch else short
 
     def _launch_on_pool(self, program: Program, grid: Dim3, total: int, packed: bytes) -> None:
         if total > _MOST_BLOCKS:

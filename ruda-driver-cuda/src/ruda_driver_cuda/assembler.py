@@ -45,7 +45,7 @@ def assemble(ptx: str, options: Sequence[str]) -> bytes:
         Refused: there is an error in it, or in ``options``.
     """
     link = library()
-    data = ptx.encode()
+    data = ptx.encode()  # it reads on to a NUL, which Python has behind its bytes
     try:
         handle = link.create(len(options), list(options))
     except link.nvJitLinkError as error:

@@ -91,8 +91,9 @@ class CudaCompiler(Compiler):
         if self.sm not in nvrtc.architectures():
             has = ", ".join(f"sm_{sm}" for sm in nvrtc.architectures())
             version = "{}.{}".format(*nvrtc.version())
+            other = "an older" if self.sm < min(nvrtc.architectures()) else "a newer"
             raise CompilationError(
-                f"kernel {source.entry} for {self.target}: NVRTC {version} has {has}; install another version"
+                f"kernel {source.entry} for {self.target}: NVRTC {version} has {has}; install {other} one"
             )
 
 

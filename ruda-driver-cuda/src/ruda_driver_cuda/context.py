@@ -11,7 +11,7 @@ from ruda.errors import DeviceLost
 from ruda_driver_cuda import driver
 from ruda_driver_cuda.driver import CudaError
 
-INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, NOT_READY, OUT_OF_RESOURCES = 201, 400, 2, 600, 701
+OUT_OF_MEMORY, INVALID_CONTEXT, INVALID_HANDLE, NOT_FOUND, NOT_READY, OUT_OF_RESOURCES = 2, 201, 400, 500, 600, 701
 
 #: Statuses after which the driver answers every call with an error until the process ends.
 _FATAL = frozenset((214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719))
@@ -31,7 +31,6 @@ class Context:
         index, device: the device's position and the driver's handle of it.
         lost: why the device is lost, or "".
         suspects: gives the names of the kernels that may have caused a fault, the likeliest first.
-        on_loss: called once when the device is lost.
     """
 
     def __init__(self, index: int) -> None:
@@ -39,7 +38,6 @@ class Context:
         self.index = index
         self.lost = ""
         self.suspects: Callable[[], Iterable[str]] = tuple
-        self.on_loss: Callable[[], None] = lambda: None
         self.device = driver.check(self.cu, self.cu.cuDeviceGet(index))
         self._handle = driver.check(self.cu, self.cu.cuDevicePrimaryCtxRetain(self.device))
 
@@ -85,7 +83,6 @@ class Context:
                 f"cuda:{self.index} is lost: {text}; {doubt}. Run it with bounds checks (RUDA_BOUNDS=validate) to find "
                 "the access; this process can use the device no more"
             )
-            self.on_loss()
             raise DeviceLost(self.lost)
         raise CudaError(f"cuda:{self.index}: {what}: {text}", int(status), status.name)
 

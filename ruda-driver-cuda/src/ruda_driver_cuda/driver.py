@@ -14,7 +14,7 @@ OLDEST = (12, 0)
 #: The process that has initialised the driver, which no fork of it can use.
 _owner: int | None = None
 
-_NOT_INITIALIZED, _STUB, _NO_DEVICE, _MISMATCH = 3, 34, 100, 803
+_NOT_INITIALIZED, _STUB, _NO_DEVICE, _NOT_READY, _MISMATCH = 3, 34, 100, 802, 803
 
 
 class CudaError(RudaError, RuntimeError):
@@ -134,6 +134,7 @@ def _refusal(cu: Any, status: Any) -> str:
         return _no_gpu()
     known = {
         _STUB: "the libcuda that was found is the toolkit's stub; take its folder out of LD_LIBRARY_PATH",
+        _NOT_READY: "a daemon that NVIDIA's driver needs does not run; with NVSwitch, start nvidia-fabricmanager",
         _MISMATCH: "NVIDIA's driver and its kernel module differ in version; restart the machine after an update",
     }
     other = f"NVIDIA's driver does not start: {explained(cu, status)}; nvidia-smi may say more"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ruda.contract import Source, SourceText
+from ruda.contract import Slot, Source, SourceText
 from ruda.errors import ConfigError, ValidationError
 from ruda_driver_cuda import assembler, cubin, install, nvrtc
 from ruda_driver_cuda.entries import Parameter, entries, readable
@@ -60,11 +60,7 @@ def take(text: SourceText, architecture: str) -> Source:
     for option in text.options:
         if reason := _REFUSED.get(option.partition("=")[0]):
             raise ValidationError(f"kernel {text.name} ({text.pos}): option {option}: {reason}")
-    head: dict[str, Any] = {
-        "parameters": [
-            [s.param, s.kind == "scalar" and s.type.name, s.position, s.type.size] for s in text.layout.slots
-        ]
-    }
+    head: dict[str, Any] = {"parameters": [[s.param, s.kind, _shown(s), s.position, s.size] for s in text.layout.slots]}
     body = text.text
     if text.language == CPP:
         options, digest = _options(text)
@@ -146,7 +142,7 @@ def _compiled(source: Source, body: str, head: Mapping[str, Any], where: str, ta
             known = entries(nvrtc.compile(body, options, _FILE, headers=headers).ptx)
             raise _unknown(where, known, found[0]["what"], _TEMPLATE.findall(_NOISE.sub(" ", body))) from error
         what = f"{of_text[0]['file']}:{of_text[0]['line']}: {of_text[0]['what']}" if of_text else log
-        advice = _advice() if _MISSING.search(what) else ""
+        advice = _advice() if _MISSING.search(what) else _mixed(options)
         raise ValidationError(f"{where}: NVRTC refuses its text for {target}: {what}{advice}\n{log}") from error
     return made.ptx, made.cubin, made.entry
 
@@ -158,6 +154,17 @@ def _advice() -> str:
     except ConfigError as error:
         return f"; it may be of the CUDA toolkit: {error}"
     return "; name its folder with options=('-I...',), or give its text in headers"
+
+
+def _mixed(options: Sequence[str]) -> str:
+    """That the toolkit's headers and NVRTC are of two versions, if so: it may be why."""
+    with contextlib.suppress(ConfigError):
+        folder, ours = install.include_path(), nvrtc.version()
+        theirs = install.header_version(folder) if f"--include-path={folder}" in options else None
+        if theirs is not None and theirs != ours:
+            said = "; CUDA's headers, of {}, are {}.{} and NVRTC is {}.{}: take both from one place"
+            return said.format(folder, *theirs, *ours)
+    return ""
 
 
 def _assembled(source: Source, body: str, head: Mapping[str, Any], where: str, target: str) -> bytes:
@@ -177,20 +184,30 @@ def _unknown(where: str, known: Mapping[str, object], what: str = "", templates:
     return ValidationError(f"{where}: there is no such kernel in its text{what and f' ({what})'}; {has}")
 
 
-def _require(where: str, declared: Sequence[tuple[str, Any, int, int]], takes: Sequence[Parameter]) -> None:
+def _shown(slot: Slot) -> str:
+    """What ``params`` says of a parameter, for messages."""
+    if slot.kind == "address":
+        return "an array, which is a pointer"
+    return slot.type.name if slot.value is None else f"{slot.value} of {slot.size} bytes"
+
+
+def _require(where: str, declared: Sequence[tuple[str, str, str, int, int]], takes: Sequence[Parameter]) -> None:
     """Refuse ``params`` that are not the parameters of the kernel."""
     shown = ", ".join(p.text for p in takes) or "none"
     if len(declared) != len(takes):
         raise ValidationError(
             f"{where}: params declares {len(declared)} parameters, and the kernel takes {len(takes)}: {shown}"
         )
-    for (name, type, position, size), parameter in zip(declared, takes, strict=True):
-        real = bool(type) and type.startswith(("f", "bf"))
-        kinds = {"f": real, "u": not real, "s": not real, "b": True}
-        fits = (position, size) == (parameter.position, parameter.size) and kinds[parameter.kind]
-        if not fits or (type and parameter.pointer):
+    for (name, kind, type, position, size), parameter in zip(declared, takes, strict=True):
+        real = kind == "scalar" and type.startswith(("f", "bf"))
+        whole = kind in ("address", "scalar") and not real
+        kinds = {"f": real, "u": whole, "s": whole, "b": True}
+        placed = position == parameter.position
+        fits = placed and size == parameter.size and kinds[parameter.kind]
+        if not fits or (kind != "address" and parameter.pointer):
             there = "a pointer" if parameter.pointer else parameter.text
+            there += " there" if placed else f" at byte {parameter.position}, and not {position}"
             raise ValidationError(
-                f"{where}: params declares {name} as {type or 'an array, which is a pointer'}, and the kernel takes "
-                f"{there} there; its parameters are, as PTX has them: {shown}"
+                f"{where}: params declares {name} as {type}, and the kernel takes {there}; its parameters are, as PTX "
+                f"has them: {shown}"
             )

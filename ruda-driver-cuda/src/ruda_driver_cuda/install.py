@@ -7,14 +7,17 @@ Looked at in this order: ``CUDA_PATH``, ``CUDA_HOME``, the wheels that pip insta
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from ruda.errors import ConfigError
+from ruda_driver_cuda import driver
 
 _VARIABLES = ("CUDA_PATH", "CUDA_HOME")
 _USUAL = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
+_VERSION = re.compile(r"^#define\s+CUDART_VERSION\s+(\d+)", re.MULTILINE)
 _WINDOWS = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA"
 
 
@@ -24,14 +27,13 @@ def cuda_path() -> Path:
     Raises:
         ConfigError: a variable names a folder that is not there, or there is no toolkit; says where it looked.
     """
-    looked = []
+    looked = _unset()
     for place in _toolkits():
         if (place / "include" / "cuda.h").is_file():
             return place
         looked.append(str(place))
     raise ConfigError(
-        f"no CUDA toolkit; looked at {', '.join(f'{v} (not set)' for v in _VARIABLES if not os.environ.get(v))}"
-        f"{', '.join(['', *looked])}; set CUDA_PATH to the folder with include/cuda.h in it"
+        f"no CUDA toolkit; looked at {', '.join(looked)}; set CUDA_PATH to the folder with include/cuda.h in it"
     )
 
 
@@ -53,6 +55,16 @@ def cccl_include_path() -> Path:
     return _headers("cccl", "cuda/std/version", "nvidia-cuda-cccl", ("include/cccl", "include"))
 
 
+def header_version(folder: Path) -> tuple[int, int] | None:
+    """The CUDA version of the headers in ``folder``, for instance (13, 0); None where they do not say."""
+    try:
+        text = (folder / "cuda_runtime_api.h").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = _VERSION.search(text)
+    return driver.version_of(int(found[1])) if found else None
+
+
 def utility(name: str) -> str | None:
     """The path of a program of the toolkit, for instance ``"nvdisasm"``, or None."""
     from cuda import pathfinder
@@ -69,7 +81,7 @@ def _headers(library: str, file: str, wheel: str, below: tuple[str, ...]) -> Pat
     """The folder that has ``file``: below a toolkit that a variable names, in a wheel, or below one that is found."""
     from cuda import pathfinder
 
-    looked = [f"{v} (not set)" for v in _VARIABLES if not os.environ.get(v)]
+    looked = _unset()
     for toolkit in _named():
         for folder in below:
             if (toolkit / folder / file).is_file():
@@ -87,6 +99,11 @@ def _headers(library: str, file: str, wheel: str, below: tuple[str, ...]) -> Pat
     raise ConfigError(
         f"no CUDA headers with {file}; looked at {', '.join(looked)}; set CUDA_PATH, or: pip install {wheel}"
     )
+
+
+def _unset() -> list[str]:
+    """The variables that name no toolkit, for messages."""
+    return [f"{variable} (not set)" for variable in _VARIABLES if not os.environ.get(variable)]
 
 
 def _toolkits() -> Iterator[Path]:

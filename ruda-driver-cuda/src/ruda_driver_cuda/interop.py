@@ -135,10 +135,12 @@ def record_allocation(device: CudaDevice, stream: int, handle: Any) -> None:
     It orders nothing: the work itself may run before or after any other.
 
     Raises:
-        RudaError: no such stream.
+        RudaError: no such stream, or no array of the device.
         ArrayError: the array was freed.
     """
     client = _service(device).client
+    if not hasattr(handle, "client") or handle.client is not client:
+        raise RudaError(f"{handle!r} is no array of {device}, whose memory this keeps")
     client.record_allocation(handle, client.stream_numbered(stream))
 
 
@@ -186,7 +188,7 @@ class _Service:
             case EventDestroy(event):
                 if event:
                     self._event(event).destroy()
-                    del self._events[event]
+                    self._events.pop(event, None)
                 return 0
             case Elapsed(start, end):
                 taken = self._event(start).elapsed_ms(self._event(end))

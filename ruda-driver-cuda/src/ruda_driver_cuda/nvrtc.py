@@ -41,7 +41,8 @@ def library() -> Any:
         nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:  # a library that is missing is a RuntimeError of cuda.pathfinder's
         raise CompilationError(
-            f"NVRTC cannot be loaded: {error}; install it with: pip install 'ruda-driver-cuda' nvidia-cuda-nvrtc"
+            f"NVRTC cannot be loaded: {error}; install it with: pip install 'ruda-driver-cuda[toolkit]', or "
+            "nvidia-cuda-nvrtc"
         ) from error
     return nvrtc
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ruda.contract import CompiledKernel
-from ruda.errors import TooManyResources
+from ruda.contract import Allocation, Binding, CompiledKernel
+from ruda.errors import ArgumentError, TooManyResources
 from ruda.target import Dim3
 from ruda_driver_cuda import cubin, driver
-from ruda_driver_cuda.context import Context
+from ruda_driver_cuda.context import NOT_FOUND, Context
+from ruda_driver_cuda.driver import CudaError
 from ruda_driver_cuda.libraries import Libraries
 from ruda_driver_cuda.streams import Stream
 
-#: Pairs of stream and grid that a program keeps ready.
+#: Pairs of stream and grid of which a program keeps what launches.
 _KEPT = 256
 
-#: What :attr:`Program.ready` has of a stream: the grid, where the packed block's address goes, the call that launches,
-#: and what takes the program down for faults.
-Ready = tuple[Dim3 | None, Any, Callable[[], tuple[Any, ...]], Callable[[Any], None]]
+#: Launches the packed block; the bindings are none.
+Prepared = Callable[[bytes, Sequence[Binding]], None]
 
 
 class Program:
@@ -32,25 +32,25 @@ class Program:
 
     Attributes:
         name: the kernel's.
-        ready: by a stream's number, what launches on it with the grid of the last launch there.
+        streams: the numbers of those that it may have been launched on.
     """
 
     def __init__(self, context: Context, libraries: Libraries, compiled: CompiledKernel) -> None:
         cu, metadata = context.cu, compiled.source.metadata
         self.name = compiled.name
-        self.ready: dict[int, Ready] = {}
+        self.streams: set[int] = set()
         self._context = context
         self._block = compiled.block_dim
         self._dynamic = int(metadata.get("dynamic_shared", 0))
         self._parameter_bytes = int(metadata["parameter_bytes"]) if "parameter_bytes" in metadata else None
-        self._kept: dict[tuple[int, Dim3], Ready] = {}
+        self._kept: dict[tuple[int, Dim3], Prepared] = {}
         self._libraries = libraries
         image, entry = cubin.without_entry(compiled.binary)
         self._library: bytes | None
-        self._library, library = libraries.load(image, compiled.name)
+        self._library, self._code = libraries.load(image, compiled.name)
         with context:
             try:
-                kernel = context.call(cu.cuLibraryGetKernel, library, (entry or compiled.source.entry).encode())
+                kernel = context.call(cu.cuLibraryGetKernel, self._code, (entry or compiled.source.entry).encode())
                 self._require_registers(kernel)
                 self._require_shared(kernel)
                 context.call(cu.cuKernelGetFunction, kernel)  # loads it now, and not with the first launch
@@ -60,23 +60,43 @@ class Program:
         # As a kernel of a library it runs in the context of its stream, whichever is current.
         self._function = cu.CUfunction(int(kernel))
 
-    def prepared(self, grid: Dim3, stream: Stream) -> Ready:
-        """What launches ``grid`` on ``stream``; it is the stream's entry of :attr:`ready` from now on."""
+    def prepared(self, grid: Dim3, stream: Stream, failed: Callable[[Program, Any, Any], None]) -> Prepared:
+        """What launches ``grid`` on ``stream``; a launch that fails is ``failed``'s (see ``CudaServer``)."""
         key = stream.id, grid
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
-            found = self._kept[key] = self._made(grid, stream)
-        # The very tuple of this launch: the next one finds it by identity.
-        self.ready[stream.id] = found = (grid, *found[1:])
+            found = self._kept[key] = self._made(grid, stream, failed)
+            self.streams.add(stream.id)
         return found
 
     def forget(self, stream: int) -> None:
-        """Drop what is ready for a stream that has gone."""
-        self.ready.pop(stream, None)
+        """Drop what is kept for a stream that has gone."""
+        self.streams.discard(stream)
         for key in [key for key in self._kept if key[0] == stream]:
             del self._kept[key]
+
+    def variable(self, name: str) -> Allocation:
+        """The memory of a variable of the text, by its name in C++.
+
+        Raises:
+            ArgumentError: there is none.
+        """
+        parts, cu = name.split("::"), self._context.cu
+        # Source: the Itanium C++ ABI, "Mangling": a nested name has each part after its length; others are as they are.
+        symbol = f"_ZN{''.join(f'{len(part)}{part}' for part in parts)}E" if parts[1:] else name
+        with self._context:
+            try:
+                address, nbytes = self._context.call(cu.cuLibraryGetGlobal, self._code, symbol.encode())
+            except CudaError as error:
+                if error.code != NOT_FOUND:
+                    raise
+                raise ArgumentError(
+                    f"kernel {self.name}: its text has no variable {name!r}; of those that are __device__ or "
+                    "__constant__, static ones have no name for others"
+                ) from error
+        return Allocation(None, int(address), int(nbytes))
 
     def too_many(self) -> TooManyResources:
         """The error that a block of this size takes more registers than there are."""
@@ -84,13 +104,12 @@ class Program:
 
     def unload(self) -> None:
         """Give the code back; the caller has waited for its launches."""
-        self.ready.clear()
         self._kept.clear()
         if self._library is not None:
             self._libraries.release(self._library)
             self._library = None
 
-    def _made(self, grid: Dim3, stream: Stream) -> Ready:
+    def _made(self, grid: Dim3, stream: Stream, failed: Callable[[Program, Any, Any], None]) -> Prepared:
         cu, config = self._context.cu, self._context.cu.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = grid
         config.blockDimX, config.blockDimY, config.blockDimZ = self._block
@@ -102,7 +121,15 @@ class Program:
         call = functools.partial(cu.cuLaunchKernelEx, config, self._function, address, extra)
         if stream.ambient:
             call = functools.partial(self._within, call)
-        return None, slot, call, stream.recent.append
+        note = stream.recent.append
+
+        def launch(packed: bytes, bindings: Sequence[Binding]) -> None:
+            slot.value = packed
+            note(self)
+            if call()[0]:
+                failed(self, call, note)
+
+        return launch
 
     def _within(self, call: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         with self._context:

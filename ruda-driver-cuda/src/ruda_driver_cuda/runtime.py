@@ -51,7 +51,7 @@ class CudaRuntime(Runtime):
         except Unavailable as error:
             raise DeviceNotFound(f"no device {device}: {error}") from error
         if not 0 <= device.index < there:
-            raise DeviceNotFound(f"no device {device}; there are {there}, cuda:0 to cuda:{there - 1}")
+            raise DeviceNotFound(f"no device {device}; cuda has {', '.join(f'cuda:{n}' for n in range(there))}")
         return target.live(device.index)
 
     @classmethod

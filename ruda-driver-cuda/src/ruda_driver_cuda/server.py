@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -45,7 +45,6 @@ class CudaServer(Server, ExternalMemory, ExternalStreams, PinnedMemory):
         self._programs: WeakSet[Program] = WeakSet()
         self._open = True
         self._context.suspects = self._suspects
-        self._context.on_loss = self._let_go
 
     # --- memory ---
     def alloc(self, nbytes: int, stream: int) -> Allocation:
@@ -118,23 +117,22 @@ class CudaServer(Server, ExternalMemory, ExternalStreams, PinnedMemory):
         self._programs.add(program)
         return program
 
+    def variable(self, program: Program, name: str) -> Allocation:
+        return program.variable(name)
+
     def unload(self, program: Any) -> None:
         for stream in self._streams if not self._context.lost else ():
-            if stream.id in program.ready:
+            if stream.id in program.streams:
                 self._streams.synchronize(stream.id)
         program.unload()
 
     def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
-        try:
-            ready, slot, call, note = program.ready[stream]
-        except KeyError:
-            ready = None
-        if ready is not grid:
-            _, slot, call, note = program.prepared(grid, self._streams.require(stream))
-        slot.value = packed
-        note(program)
-        if call()[0]:
-            self._relaunch(program, call, note)
+        self.prepared(program, grid, stream)(packed, bindings)
+
+    def prepared(self, program: Any, grid: Dim3, stream: int) -> Callable[[bytes, Sequence[Binding]], None]:
+        prepared: Callable[[bytes, Sequence[Binding]], None]
+        prepared = program.prepared(grid, self._streams.require(stream), self._relaunch)
+        return prepared
 
     def _relaunch(self, program: Program, call: Any, note: Any) -> None:
         """A launch that failed, made again where the context was missing; nothing of it has run."""
@@ -218,8 +216,3 @@ class CudaServer(Server, ExternalMemory, ExternalStreams, PinnedMemory):
         running = [[program.name for program in reversed(stream.recent)] for stream in self._streams]
         yield from (names[0] for names in running if names)
         yield from (name for names in running for name in names[1:])
-
-    def _let_go(self) -> None:
-        """Let later launches ask for their streams, of which there are none on a lost device."""
-        for program in list(self._programs):
-            program.ready.clear()

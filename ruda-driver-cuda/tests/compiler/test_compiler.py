@@ -177,7 +177,10 @@ def test_a_bad_option_is_told():
 def test_an_architecture_that_nvrtc_does_not_have(monkeypatch):
     compiler, source = made(saxpy)
     monkeypatch.setattr(nvrtc, "architectures", lambda: (75, 80))
-    with pytest.raises(CompilationError, match=r"cuda:sm_90: NVRTC \d+\.\d+ has sm_75, sm_80"):
+    with pytest.raises(CompilationError, match=r"cuda:sm_90: NVRTC \d+\.\d+ has sm_75, sm_80; install a newer one"):
+        compiler.build(source)
+    monkeypatch.setattr(nvrtc, "architectures", lambda: (100, 120))
+    with pytest.raises(CompilationError, match="has sm_100, sm_120; install an older one"):
         compiler.build(source)
 
 
@@ -185,7 +188,7 @@ def test_without_nvrtc(monkeypatch):
     nvrtc.library.cache_clear()
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     try:
-        with pytest.raises(CompilationError, match="pip install"):
+        with pytest.raises(CompilationError, match=r"pip install 'ruda-driver-cuda\[toolkit\]', or nvidia-cuda-nvrtc$"):
             nvrtc.version()
     finally:
         nvrtc.library.cache_clear()
@@ -322,6 +325,14 @@ def test_nowhere(toolkit, monkeypatch):
     )
     with pytest.raises(ConfigError, match=looked):
         install.cccl_include_path()
+    for variable in ("CUDA_PATH", "CUDA_HOME"):  # a folder that is no toolkit
+        monkeypatch.setenv(variable, str(toolkit / "include"))
+    here = toolkit / "include"
+    with pytest.raises(ConfigError, match=f"no CUDA toolkit; looked at {here}, {here}, /nowhere/cuda; set CUDA_PATH"):
+        install.cuda_path()
+    with pytest.raises(ConfigError, match=f"looked at {here}/include, {here}/include, the wheel nvidia-cuda-runtime, "):
+        install.include_path()
+    monkeypatch.delenv("CUDA_PATH")
     monkeypatch.setenv("CUDA_HOME", "/nowhere/else")
     with pytest.raises(ConfigError, match="CUDA_HOME is /nowhere/else, which is no folder"):
         install.include_path()

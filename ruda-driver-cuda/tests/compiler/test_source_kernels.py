@@ -5,15 +5,16 @@ import re
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ruda
-from ruda import cache
+from ruda import cache, dsl
 from ruda.contract import ArgumentLayout, SourceText
 from ruda.errors import CompilationError, ConfigError, LaunchError, ValidationError
 from ruda.ir import Pos
 from ruda.types import f32, i32
-from ruda_driver_cuda import assembler, cubin, install
+from ruda_driver_cuda import assembler, cubin, install, nvrtc
 from ruda_driver_cuda.entries import Parameter, entries, readable
 from ruda_driver_cuda.includes import included
 
@@ -117,11 +118,99 @@ def test_cpp_kernels_by_the_names_that_cpp_has(sm, name, params, entry):
     assert f".text.{entry or name}" in [section for section, _ in cubin._sections(image)]
 
 
+VALUES = r"""
+struct Particle { unsigned char kind; float3 place; double mass; short tags[3]; };
+static_assert(PLACES);
+
+__global__ void move(unsigned char first, Particle p, float4 v, float2 w, char4 c, Particle *out) {
+    p.place.x += v.x + w.y + c.z + first;
+    *out = p;
+}
+struct Loose { float lanes[4]; };
+struct Single { float one; };
+__global__ void loose(unsigned char first, Loose v) {}
+__global__ void single(Single s, float f) {}
+"""
+PARTICLE = np.dtype([("kind", "u1"), ("place", "f4", 3), ("mass", "f8"), ("tags", "i2", 3)], align=True)
+MOVE = {
+    "first": "u8",
+    "p": PARTICLE,
+    "v": dsl.Vec[dsl.f32, 4],
+    "w": dsl.Vec[dsl.f32, 2],
+    "c": dsl.Vec[dsl.i8, 4],
+    "out": dsl.Array[PARTICLE],
+}
+
+
+def values(name, params):
+    """A kernel of a text that has its struct's layout checked by the compiler."""
+    places = [f"__builtin_offsetof(Particle, {field}) == {PARTICLE.fields[field][1]}" for field in PARTICLE.names]
+    places.append(f"sizeof(Particle) == {PARTICLE.itemsize}")
+    return cpp(name, params, VALUES.replace("PLACES", " && ".join(places)))
+
+
+def test_structs_and_vectors_by_value_lie_where_the_compiler_puts_them(sm):
+    assert values("move", MOVE).compile(f"cuda:sm_{sm}")
+
+
+def test_vectors_by_value_are_cuda_s(sm):
+    """Each behind a byte, so that its alignment tells."""
+    names = {"i8": "char", "u8": "uchar", "i16": "short", "u16": "ushort", "i32": "int", "u32": "uint", "f32": "float"}
+    types = {f"{name}{n}": dsl.Vec[elem, n] for elem, name in names.items() for n in (2, 3, 4)}
+    types |= {"longlong2": dsl.Vec["i64", 2], "ulonglong3": dsl.Vec["u64", 3], "double2": dsl.Vec["f64", 2]}
+    told = ", ".join(f"char before_{name}, {name} v_{name}" for name in types)
+    params = {key: t for name, type in types.items() for key, t in ((f"before_{name}", "i8"), (f"v_{name}", type))}
+    assert cpp("k", params, f"__global__ void k({told}) {{}}").compile(f"cuda:sm_{sm}")
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        (
+            "move",
+            MOVE | {"p": np.dtype([("kind", "u1"), ("mass", "f8")])},
+            "params declares p as struct(kind, mass) of 16 bytes, and the kernel takes .b8[32] there; its",
+        ),
+        (
+            "loose",
+            {"first": "u8", "v": dsl.Vec[dsl.f32, 4]},
+            "params declares v as Vec[f32, 4] of 16 bytes, and the kernel takes .b8[16] at byte 4, and not 16; its",
+        ),
+        (
+            "single",
+            {"s": "f32", "f": np.dtype([("one", "f4")])},
+            "params declares f as struct(one) of 4 bytes, and the kernel takes .f32 there; its",
+        ),
+        (
+            "move",
+            MOVE | {"out": np.dtype([("bits", "<u8")])},
+            "params declares out as struct(bits) of 8 bytes, and the kernel takes .u64 there; its",
+        ),
+    ],
+)
+def test_structs_and_vectors_that_are_others(name, params, message):
+    with pytest.raises(ValidationError) as caught:
+        values(name, params).compile(TARGET)
+    assert message in re.sub(r"\.u64 \.ptr\b[^,]*", ".u64", str(caught.value))
+
+
 def test_kernels_of_one_text_are_one_image():
     """So that they share its variables."""
     first = cubin.without_entry(cpp("saxpy", SAXPY).compile(TARGET))[0]
     second = cubin.without_entry(cpp("blas::mixed", "b: bool, y: f64[:], c: u8, k: i64, s: u16").compile(TARGET))[0]
     assert first == second
+
+
+def test_variables_keep_their_names():
+    """Also those that no kernel uses."""
+    text = """
+    __constant__ float weights[4];
+    namespace a { namespace b { __device__ double start; } }
+    extern "C" __global__ void k() {}
+    """
+    image = cubin.without_entry(cpp("k", "", text).compile(TARGET))[0]
+    names = dict(cubin._sections(image))[".strtab"].split(b"\0")
+    assert {b"weights", b"_ZN1a1b5startE"} <= set(names)
 
 
 def test_ptx_is_assembled_without_a_gpu(sm):
@@ -237,6 +326,7 @@ def test_headers_of_the_toolkit():
     text = """
     #include <cuda_fp16.h>
     extern "C" __global__ void k(__half *x, __half by, int n) { if (threadIdx.x < n) x[threadIdx.x] *= by; }
+    extern "C" __global__ void pair(char first, __half2 by, char last) {}
     """
     try:
         install.include_path()
@@ -245,6 +335,33 @@ def test_headers_of_the_toolkit():
             cpp("k", "x: f16[:], by: f16, n: i32", text).compile(TARGET)
         pytest.skip(f"absent: headers of CUDA: {error}")
     assert cpp("k", "x: f16[:], by: f16, n: i32", text).compile(TARGET)
+    assert cpp("pair", {"first": "i8", "by": dsl.Vec[dsl.f16, 2], "last": "i8"}, text).compile(TARGET)
+
+
+def test_b69_headers_of_another_version_are_told(tmp_path, monkeypatch):
+    """With an error, which they may be the reason of."""
+    (tmp_path / "include").mkdir()
+    for name, text in {
+        "cuda_runtime.h": "",
+        "cuda_runtime_api.h": "/** \\brief the version */\n#define CUDART_VERSION  12020\n",
+        "other.h": "inline __device__ int f() { return missing; }\n",
+    }.items():
+        (tmp_path / "include" / name).write_text(text)
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    text = '#include <other.h>\nextern "C" __global__ void k(int *x) { x[0] = 1; }'
+    ours = "{}.{}".format(*nvrtc.version())
+    told = f"{tmp_path}/include, are 12.2 and NVRTC is {ours}: take both from one place"
+    with pytest.raises(ValidationError) as caught:
+        cpp("k", "x: i32[:]", text).compile(TARGET)
+    assert re.search(r'other.h:1: identifier "missing" is undefined; CUDA\'s headers, of ', str(caught.value))
+    assert told in str(caught.value)
+    with pytest.raises(ValidationError) as caught:
+        cpp("k", "x: i32[:]", text.replace("#include <other.h>", "").replace("= 1", "= missing")).compile(TARGET)
+    assert "NVRTC is" not in str(caught.value), "it includes none of them"
+    (tmp_path / "include" / "cuda_runtime_api.h").unlink()
+    with pytest.raises(ValidationError) as caught:
+        cpp("k", "x: i32[:]", text).compile(TARGET)
+    assert "NVRTC is" not in str(caught.value)
 
 
 def test_what_the_code_depends_on_is_in_the_source(compiler_for):
@@ -257,7 +374,10 @@ def test_what_the_code_depends_on_is_in_the_source(compiler_for):
     head = json.loads(first.removeprefix("// "))
     assert head["options"][0] == "--gpu-architecture=sm_90a" and head["options"][-1] == "-DN=4"
     assert head["headers"] == {"a.h": "b"}
-    assert head["parameters"] == [["x", False, 0, 8], ["n", "i32", 8, 4]]
+    assert head["parameters"] == [
+        ["x", "address", "an array, which is a pointer", 0, 8],
+        ["n", "scalar", "i32", 8, 4],
+    ]
     assert source.metadata["dynamic_shared"] == 64 and source.metadata["parameter_bytes"] == 12
     need_assembler()
     other = SourceText("k", "text\n", "ptx", layout, ("-O1",), {}, 0, Pos("user.py", 7), "")
@@ -349,6 +469,13 @@ def test_names_and_parameters_of_ptx(in_file, name, params, message):
     with pytest.raises(ValidationError) as caught:
         in_file(PTX, name, params, "ptx").compile(TARGET)
     assert str(caught.value) == f"kernel {name} (user.ptx:1): {message}"
+
+
+def test_a_pointer_that_says_so_is_no_number(in_file):
+    text = PTX.replace(".param .u64 out", ".param .u64 .ptr .global .align 4 out")
+    assert in_file(text, "fill", "out: f32[:], value: f32", "ptx").compile(TARGET)
+    with pytest.raises(ValidationError, match="params declares out as u64, and the kernel takes a pointer there; its"):
+        in_file(text, "fill", "out: u64, value: f32", "ptx").compile(TARGET)
 
 
 def test_an_error_in_a_text_has_the_lines_of_the_python_file():

@@ -196,6 +196,68 @@ def test_several_kernels_share_the_variables_of_their_text(client):
     assert out.numpy()[0] - before.numpy()[0] == 3 * 64 * 2 + 5 * 32
 
 
+VALUES = r"""
+struct Particle { unsigned char kind; float3 place; double mass; short tags[3]; };
+
+extern "C" __global__ void move(unsigned char first, Particle p, float4 v, float2 w, char4 c, Particle *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p.place.x += v.x + v.w;
+    p.place.z += w.y;
+    p.tags[2] += c.z + first;
+    p.mass *= i;
+    if (i < n) out[i] = p;
+}
+"""
+PARTICLE = np.dtype([("kind", "u1"), ("place", "f4", 3), ("mass", "f8"), ("tags", "i2", 3)], align=True)
+
+
+def test_structs_and_vectors_by_value(client):
+    params = {
+        "first": "u8",
+        "p": PARTICLE,
+        "v": dsl.Vec[dsl.f32, 4],
+        "w": dsl.Vec[dsl.f32, 2],
+        "c": dsl.Vec[dsl.i8, 4],
+        "out": dsl.Array[PARTICLE],
+        "n": "i32",
+    }
+    move, n = cpp("move", params, VALUES), 67
+    out = client.zeros(n + 3, PARTICLE)
+    for kind in (7, 200):  # the second is packed by the launcher alone
+        p = np.array((kind, (1, 2, 3), 0.5, (10, 20, 30)), PARTICLE)[()]
+        move[2, 64](3, p, (0.25, 9, 9, 0.5), np.array([9, 100], np.float32), [9, 9, -4, 9], out, n)
+        found = out.numpy()
+        assert set(found["kind"][:n]) == {kind} and not found["kind"][n:].any()
+        np.testing.assert_array_equal(found["place"][:n], np.tile(np.float32([1.75, 2, 103]), (n, 1)))
+        np.testing.assert_array_equal(found["mass"][:n], 0.5 * np.arange(n))
+        np.testing.assert_array_equal(found["tags"][:n], np.tile([10, 20, 29], (n, 1)))
+
+
+def test_variables_are_read_and_written(client):
+    """Of a text of their own; they stay when the array that stands for them has gone."""
+    text = CPP + 'namespace tests { __device__ double start = 5; }\nextern "C" __global__ void own() {}\n'
+    weigh = cpp("weigh", "x: f32[:], y: f32[:], n: i32", text)
+    x, y = np.arange(1001, dtype=np.float32), client.full(1001, -1, "f32")
+    weights = weigh.variable(client, "weights", "f32")
+    assert weights.numpy().tolist() == [0.5, 0.25, 0.125, 4]
+    weights.copy_(np.array([1, -2, 3, 0], np.float32))
+    assert weights.numpy().tolist() == [1, -2, 3, 0]
+    del weights
+    weigh[4, 256](client.array(x), y, 1001)
+    np.testing.assert_array_equal(y.numpy(), x * np.resize(np.float32([1, -2, 3, 0]), 1001))
+    count = cpp("count", "by: i32", text)
+    counter = count.variable(client, "counter", "i32")
+    counter.copy_(np.array([100], np.int32))
+    with client:
+        count[3, 64](2)
+    assert counter.numpy().tolist() == [100 + 3 * 64 * 2]
+    assert weigh.variable(client, "tests::start", "f64").numpy().tolist() == [5]
+    with pytest.raises(ArgumentError, match="its text has no variable 'weight'"):
+        weigh.variable(client, "weight", "f32")
+    with pytest.raises(ArgumentError, match="weights has 16 bytes, and a Vec"):
+        weigh.variable(client, "weights", dsl.Vec[dsl.f32, 3])
+
+
 def test_constant_memory(client):
     x = np.arange(1001, dtype=np.float32)
     y = client.full(1001, -1, "f32")
@@ -330,7 +392,7 @@ def test_the_guide_s_programs(client):
     printed, names = [], {"print": lambda *values: printed.append(" ".join(map(str, values)))}
     blocks = re.findall(r"^```(?:python|py)\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     wanted = [line for block in blocks for line in re.findall(r"^print\(.*?\)  # (.*)$", block, re.MULTILINE)]
-    assert len(wanted) == 3
+    assert len(wanted) == 4
     for block in blocks:
         if "write_bytes" not in block:
             exec(compile(block, "guide.py", "exec"), names)

@@ -30,9 +30,11 @@ class CUresult(IntEnum):
     CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_INVALID_IMAGE = 200
     CUDA_ERROR_INVALID_HANDLE = 400
+    CUDA_ERROR_NOT_FOUND = 500
     CUDA_ERROR_NOT_READY = 600
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701
+    CUDA_ERROR_SYSTEM_NOT_READY = 802
     CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803
     CUDA_ERROR_UNKNOWN = 999
 
@@ -62,6 +64,7 @@ class FakeDriver(types.ModuleType):
         version, gpus: the driver's version, and a dict of attributes for each GPU.
         calls: names of the calls so far.
         fails: what calls of a name give from now on, by name.
+        globals: variables of every library: bytes by the name; once it was asked for, its address too.
         kernels: what an entry point does, given grid, block and the packed block's first ``packed_bytes``.
     """
 
@@ -81,6 +84,7 @@ class FakeDriver(types.ModuleType):
         self.queues, self.memory, self.events = defaultdict(deque), {}, {}
         self.contexts = {}
         self.libraries, self.numbers = {}, iter(range(0x1000, 1 << 30, 16))
+        self.globals = {}
         self.registers, self.most_threads, self.static, self.dynamic = 32, 1024, 0, 0
         self.clock = 0.0
         self.locked = {}
@@ -265,6 +269,7 @@ class FakeDriver(types.ModuleType):
 
     def _cuMemPoolSetAttribute(self, pool, attribute, value):
         assert attribute.name == "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD"
+        assert value > 0, "or each wait gives everything back"
 
     def _cuMemPoolTrimTo(self, pool, nbytes):
         self._need()
@@ -316,6 +321,16 @@ class FakeDriver(types.ModuleType):
         self.kernels.setdefault(name.decode(), lambda *_: None)
         self.libraries[kernel] = name.decode()
         return OK, kernel
+
+    def _cuLibraryGetGlobal(self, library, name):
+        self._need()
+        assert library in self.libraries
+        if name not in self.globals:
+            return CUresult.CUDA_ERROR_NOT_FOUND, None, None
+        if isinstance(self.globals[name], int):
+            nbytes = self.globals[name]
+            self.globals[name] = self._allocate(nbytes)[1], nbytes
+        return OK, *self.globals[name]
 
     def _cuKernelGetFunction(self, kernel):
         self._need()

@@ -1,10 +1,12 @@
 """The commands of interop on a fake GPU: numbers, rules of event 0 and of timing, limits, faults."""
 
+import numpy as np
 import pytest
 
+import ruda
 from ruda.errors import ArrayError, DeviceFault, RudaError, ServerUnhealthy, TooManyResources
 from ruda.runtime import Runtime
-from ruda_driver_cuda import interop
+from ruda_driver_cuda import events, interop
 from ruda_driver_cuda.device import CudaDevice
 from ruda_driver_cuda.interop import (
     Create,
@@ -102,29 +104,39 @@ def test_a_wait_is_on_the_device(command, client, fake):
     assert command(Wait(second, event)) == 0
     assert command(Query(first)) == 0, "nobody waited"
     assert command(EventDestroy(event)) == 0
-    fake.drain(fake.CUstream(client.server.native_stream(second)))
-    assert command(Query(first)) == 1, "the second stream had to"
+    queue, waiting = (fake.CUstream(client.server.native_stream(stream)) for stream in (first, second))
+    assert fake.queues[queue], "nor by asking"
+    fake.drain(waiting)
+    assert not fake.queues[queue], "the second stream had to"
 
 
-def test_a_record_that_fails_makes_no_event(command, fake):
+def test_a_record_that_fails_makes_no_event(command, fake, monkeypatch):
+    """Neither a number nor one that counts."""
+    monkeypatch.setattr(events, "MOST", 1)
     fake.fails["cuEventRecord"] = fake.CUresult.CUDA_ERROR_INVALID_VALUE
-    with pytest.raises(RudaError, match="invalid value"):
-        command(Record(0))
+    for _ in range(3):
+        with pytest.raises(RudaError, match="invalid value"):
+            command(Record(0))
     fake.fails.clear()
     assert command(Record(0)) == 1
+    with pytest.raises(TooManyResources, match="events: 2 requested, the device allows 1; let go of events"):
+        command(Record(0))
+    command(EventDestroy(1))
+    assert command(Record(0)) == 2
 
 
 def test_faults_surface_at_the_commands_on_streams(command, client, monkeypatch):
     """And not at those on events alone, nor at Validate; then the stream is usable again."""
     stream = command(Create())
-    event = command(Record(stream))
+    event, start = command(Record(stream)), command(Record(stream, timing=True))
+    spare = [command(Record(stream)) for _ in range(5)]
     command(Synchronize(stream))
     faulty = []
     monkeypatch.setattr(client.server, "faults", lambda of: [faulty.pop()] if of == stream and faulty else [])
-    quiet = (Validate(stream), EventQuery(event), EventSynchronize(event), Query(0), Create())
+    quiet = [Validate(stream), EventQuery(event), EventSynchronize(event), Elapsed(start, start), Query(0), Create()]
     for loud in (Query(stream), Synchronize(stream), Record(stream), Wait(stream, event), DeviceSynchronize()):
         faulty.append(DeviceFault("at last"))
-        for what in quiet:
+        for what in (*quiet, EventDestroy(spare.pop())):
             command(what)
         with pytest.raises(ServerUnhealthy, match="earlier work failed"):
             command(loud)
@@ -132,10 +144,16 @@ def test_faults_surface_at_the_commands_on_streams(command, client, monkeypatch)
         command(Synchronize(stream))
 
 
-def test_device_synchronize_waits_for_other_libraries_too(command, fake):
+def test_device_synchronize_waits_for_other_libraries_too(command, client, fake, monkeypatch):
     fake.queues[0x777].append(lambda: None)
     assert command(DeviceSynchronize()) == 0
     assert not fake.queues[0x777]
+    fake.queues[0x777].append(lambda: None)
+    faulty = [DeviceFault("at last")]
+    monkeypatch.setattr(client.server, "faults", lambda of: [faulty.pop()] if of == 0 and faulty else [])
+    with pytest.raises(ServerUnhealthy):
+        command(DeviceSynchronize())
+    assert not fake.queues[0x777], "it waited all the same"
 
 
 def test_an_allocation_is_kept_until_the_work_on_a_stream_has_ended(command, client, fake):
@@ -157,6 +175,9 @@ def test_an_allocation_is_kept_until_the_work_on_a_stream_has_ended(command, cli
         interop.record_allocation(DEVICE, stream, array)
     with pytest.raises(RudaError, match="no stream 9"):
         interop.record_allocation(DEVICE, 9, again)
+    for other in (np.zeros(3), ruda.client("reference").zeros(3, "f32")):
+        with pytest.raises(RudaError, match="is no array of cuda:0, whose memory this keeps"):
+            interop.record_allocation(DEVICE, stream, other)
 
 
 def test_what_is_no_command_is_refused(command):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import ruda
+import ruda_driver_cuda
 from ruda import registry
 from ruda.contract import RuntimeOptions
 from ruda.contract.hooks import CONTRACT
@@ -21,6 +22,7 @@ _ERRORS = {
     3: "CUDA_ERROR_NOT_INITIALIZED",
     34: "CUDA_ERROR_STUB_LIBRARY",
     100: "CUDA_ERROR_NO_DEVICE",
+    802: "CUDA_ERROR_SYSTEM_NOT_READY",
     803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
     999: "CUDA_ERROR_UNKNOWN",
 }
@@ -52,6 +54,15 @@ def test_b71_importing_loads_neither_driver_nor_compiler():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_the_public_names():
+    for name in ruda_driver_cuda.__all__:
+        assert getattr(ruda_driver_cuda, name).__name__.endswith(name.removeprefix("CudaCompute")), name
+    assert CudaDevice() == CudaDevice(0) < CudaDevice(index=1)
+    assert str(CudaDevice(1)) == "cuda:1"
+    with pytest.raises(AttributeError, match="module ruda_driver_cuda has no attribute CudaServer"):
+        ruda_driver_cuda.CudaServer  # noqa: B018
 
 
 def test_no_bindings(monkeypatch):
@@ -94,6 +105,7 @@ def test_no_gpu(make_driver, monkeypatch):
     ("status", "what"),
     [
         (34, "toolkit's stub"),
+        (802, "start nvidia-fabricmanager"),
         (803, "restart the machine"),
         (999, "does not start"),
     ],
@@ -168,11 +180,17 @@ def test_two_devices_and_wrong_numbers(make_driver):
     assert str(CudaRuntime.target(CudaDevice(0))) == "cuda:sm_90"
     assert str(CudaRuntime.target(CudaDevice(1))) == "cuda:sm_86"
     for index in (-1, 2):
-        with pytest.raises(DeviceNotFound, match=f"no device cuda:{index}; cuda has cuda:0, cuda:1"):
-            CudaRuntime.client(CudaDevice(index))
-        with pytest.raises(DeviceNotFound, match=f"no device cuda:{index}; .* cuda:0 to cuda:1"):
-            CudaRuntime.target(CudaDevice(index))
+        for look in (CudaRuntime.client, CudaRuntime.target):
+            with pytest.raises(DeviceNotFound, match=f"no device cuda:{index}; cuda has cuda:0, cuda:1$"):
+                look(CudaDevice(index))
     assert fake.retained == [], "nothing was opened"
+
+
+def test_what_the_driver_supports_is_asked_without_a_context(make_driver):
+    fake = make_driver(version=12080)
+    assert driver.version() == (12, 8)
+    assert CudaRuntime.probe().available and CudaRuntime.target(CudaDevice(0))
+    assert fake.retained == [] and not any("Ctx" in call for call in fake.calls)
 
 
 def test_a_gpu_that_is_too_old(fake):

@@ -5,6 +5,7 @@ import gc
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,10 @@ def test_the_primary_context_is_retained_and_let_go(fake):
     server = CudaServer(0)
     assert fake.retained == [0]
     server.write(server.alloc(100, 0), 0, memoryview(bytes(100)), 0)
+    assert "cuCtxSynchronize" not in fake.calls
     server.close()
     server.close()
+    assert fake.calls.index("cuCtxSynchronize") < fake.calls.index("cuMemFreeHost"), "nothing uses it any more"
     assert fake.retained == []
     assert fake.current == ["torch's"]
     assert not any("CtxCreate" in call or "Reset" in call for call in fake.calls)
@@ -69,6 +72,26 @@ def test_page_locked_memory_is_used_again(fake, server):
     assert fake.calls.count("cuMemHostAlloc") == 1
 
 
+def test_page_locked_memory_is_bounded(fake, server):
+    """128 small blocks: more writes wait for the oldest."""
+    real, waited = fake.cuEventQuery, []
+
+    def query(event):
+        if fake.calls.count("cuMemHostAlloc") < 128:
+            return (fake.CUresult.CUDA_ERROR_NOT_READY,)
+        waited.append(event)
+        return real(event)
+
+    fake.cuEventQuery = query
+    allocation = server.alloc(100, 0)
+    for n in range(300):
+        server.write(allocation, n % 100, memoryview(bytes([n % 251])), 0)
+    assert fake.calls.count("cuMemHostAlloc") == 128 and waited
+    out = bytearray(100)
+    server.read(allocation, 0, memoryview(out), 0)
+    assert list(out) == [n % 251 for n in range(200, 300)]
+
+
 @pytest.mark.parametrize("pattern", [b"\x01", b"\x11\x22", b"\x11\x22\x33\x44", bytes(range(8)), b"abcdabcd"])
 @pytest.mark.parametrize("count", [1, 2, 3, 129, 1000])
 def test_fills(server, pattern, count):
@@ -87,7 +110,8 @@ def test_out_of_memory_is_a_memory_error_after_a_second_try(fake, server):
     kept = server.alloc(600, 0)
     with pytest.raises(MemoryError):
         server.alloc(600, 0)
-    assert fake.calls.count("cuMemPoolTrimTo") == 1
+    allocate, first = "cuMemAllocFromPoolAsync", ["cuCtxSynchronize", "cuMemPoolTrimTo"]
+    assert [call for call in fake.calls if call in (allocate, *first)] == [allocate, allocate, *first, allocate]
     server.free(kept, 0)
     server.alloc(600, 0)
     for nbytes in (1 << 63, 1 << 70):
@@ -112,6 +136,7 @@ def test_a_launch_is_one_call(fake, server, load):
     seen = []
     fake.kernels["k"] = lambda grid, block, packed: seen.append((grid, block, struct.unpack("<q", packed)[0]))
     program = load(block=(32, 2, 1))
+    assert "cuKernelGetFunction" in fake.calls, "its code is there before the first launch"
     grid, other = (7, 1, 1), (3, 4, 5)
     stream = server.create_stream()
     server.launch(program, grid, struct.pack("<q", 1), (), 0)
@@ -162,6 +187,7 @@ def test_b54_too_many_registers_say_how_many_and_which_block_would_do(fake, serv
     fake.registers, fake.most_threads = 255, 256
     with pytest.raises(TooManyResources, match=r"kernel k: threads per block: 1024 .* allows 256; .*255 registers"):
         load(block=(1024, 1, 1))
+    assert fake.calls.count("cuLibraryUnload") == 1
     program = load(block=(256, 1, 1))
     fake.fails["cuLaunchKernelEx"] = fake.CUresult.CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
     with pytest.raises(TooManyResources, match="255 registers"):
@@ -198,6 +224,22 @@ def test_a_launch_without_its_context_is_made_in_it(fake, server, load):
     server.launch(program, (1, 1, 1), bytes(8), (), 0)
     assert fake.current == []
     assert not server.query_stream(0)
+
+
+def test_a_call_without_its_context_is_made_in_it(fake, server):
+    """And fails once, if that was not it."""
+    real = fake.cuStreamQuery
+
+    def wants(*arguments):
+        return real(*arguments) if fake.current else (fake.CUresult.CUDA_ERROR_INVALID_CONTEXT,)
+
+    fake.cuStreamQuery = wants
+    assert server.query_stream(0)
+    del fake.cuStreamQuery
+    fake.fails["cuStreamQuery"] = fake.CUresult.CUDA_ERROR_INVALID_CONTEXT
+    with pytest.raises(CudaError, match="cuStreamQuery: invalid context"):
+        server.query_stream(0)
+    assert fake.current == []
 
 
 def test_a_lost_device_names_the_kernel_and_is_asked_no_more(fake, server, load):
@@ -243,6 +285,17 @@ def test_a_launch_that_meets_an_earlier_fault_is_not_in_doubt(fake, server, load
         server.launch(load("innocent"), (1, 1, 1), bytes(8), (), 0)
 
 
+def test_other_threads_than_the_main_one_wait_in_the_driver(fake, server):
+    """The main one looks again and again, for Ctrl-C."""
+    server.fill(server.alloc(8, 0), 0, b"\1", 8, 0)
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(server.synchronize, 0).result()
+    assert fake.calls.count("cuStreamSynchronize") == 1 and "cuStreamQuery" not in fake.calls
+    server.fill(server.alloc(8, 0), 0, b"\1", 8, 0)
+    server.synchronize(0)
+    assert fake.calls.count("cuStreamSynchronize") == 1 and "cuStreamQuery" in fake.calls
+
+
 def test_finished_work_is_not_in_doubt(fake, server, load):
     program = load("innocent")
     server.launch(program, (1, 1, 1), bytes(8), (), 0)
@@ -276,6 +329,7 @@ def test_a_program_forgets_a_stream_that_goes(server, load):
 def test_events_order_streams_and_give_times(fake, server):
     start, end, plain = server.create_event(True), server.create_event(True), server.create_event(False)
     assert (start, end, plain) == (1, 2, 3)
+    assert [event.timing for event in fake.events.values()] == [True, True, False], "which costs less"
     with pytest.raises(RudaError, match=f"event {start} has not been recorded"):
         server.elapsed(start, end)
     assert server.query_event(start), "so has nothing"
@@ -296,8 +350,9 @@ def test_events_order_streams_and_give_times(fake, server):
     with pytest.raises(RudaError, match="without timing"):
         server.elapsed(start, plain)
     server.destroy_event(start)
-    with pytest.raises(RudaError, match=f"no event {start}"):
-        server.elapsed(start, end)
+    for call in (server.destroy_event, lambda event: server.elapsed(event, end)):
+        with pytest.raises(RudaError, match=f"no event {start}"):
+            call(start)
 
 
 def test_events_are_used_again_and_bounded(fake, server, monkeypatch):
@@ -312,6 +367,9 @@ def test_events_are_used_again_and_bounded(fake, server, monkeypatch):
     assert fake.calls.count("cuEventCreate") == before + 1
     again = server.create_event(False)
     assert server.query_event(again), "it was not recorded, whatever its handle was before"
+    server.wait(again, 0)
+    server.synchronize_event(again)
+    assert not {"cuStreamWaitEvent", "cuEventSynchronize"} & set(fake.calls), "nor is there anything to wait for"
     monkeypatch.setattr(events, "MOST", 3)
     server.create_event(True)
     server.create_event(True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ruda.errors import DtypeError, InteropError
-from ruda_driver_cuda.foreign import producer_stream
+from ruda_driver_cuda.foreign import producer_stream, stream_holder
 
 THEIRS = 0x7000
 
@@ -157,6 +157,19 @@ def test_an_external_stream_is_one_object(client):
     gc.collect()
     client.stream()
     assert client.external_stream(THEIRS).id != id
+
+
+def test_what_keeps_another_library_s_stream(monkeypatch):
+    """The streams that CUDA has of itself need nobody, and of others the library's current one can be kept."""
+    for absent in ("torch", "cupy"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    assert [stream_holder(handle) for handle in (0, 1, 2, 0x55)] == [1, 1, 2, None]
+    ours, theirs = types.SimpleNamespace(cuda_stream=0x55), types.SimpleNamespace(ptr=0x66)
+    cuda = types.SimpleNamespace(current_stream=lambda: ours, is_initialized=lambda: True)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    cuda = types.SimpleNamespace(get_current_stream=lambda: theirs)
+    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(cuda=cuda))
+    assert [stream_holder(handle) for handle in (0x55, 0x66, 0x77)] == [ours, theirs, None]
 
 
 def test_the_stream_of_a_library(monkeypatch):

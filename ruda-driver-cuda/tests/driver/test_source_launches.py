@@ -1,14 +1,17 @@
 """Hand-written kernels on a fake driver: the code is NVRTC's, and what would be launched is looked at."""
 
+import gc
 import struct
 
 import numpy as np
 import pytest
 
 import ruda
+from ruda import dsl
 from ruda.contract import RuntimeOptions
-from ruda.errors import ArgumentError, CompilationError, TooManyResources, ValidationError
+from ruda.errors import ArgumentError, CompilationError, RudaError, TooManyResources, ValidationError
 from ruda.host import ComputeClient
+from ruda.types import f32
 from ruda_driver_cuda import nvrtc
 from ruda_driver_cuda.compiler import CudaCompiler
 from ruda_driver_cuda.device import CudaDevice
@@ -106,6 +109,37 @@ def test_kernels_of_a_text_and_all_blocks_share_one_library(fake, client):
     assert "_Z7mangledPf" in fake.kernels
     kernel("saxpy", SAXPY, TEXT.replace("a * x", "x"))[1, 32](1.0, x, x, 5)
     assert fake.calls.count("cuLibraryLoadData") == 2
+
+
+def test_variables_of_a_text(fake, client):
+    """One for all its kernels, in the order of the stream; it keeps the code that it is in."""
+    fake.globals |= {b"weights": 12, b"_ZN2ns5startE": 8}
+    saxpy, count = kernel("saxpy", SAXPY), kernel("count", "")
+    weights, same = saxpy.variable(client, "weights", "f32"), count.variable(client, "weights", dsl.i32)
+    assert (weights.shape, weights.elem, same.shape) == ((3,), f32, (3,))
+    assert address(weights) == address(same) and fake.calls.count("cuLibraryLoadData") == 1
+    with client.stream():
+        weights.copy_(np.array([1, 2, 3], np.float32))
+        assert same.numpy().tolist() == np.array([1, 2, 3], np.float32).view(np.int32).tolist()
+    assert saxpy.variable(client, "ns::start", "f64").shape == (1,)
+    with pytest.raises(ArgumentError, match="saxpy: weights has 12 bytes, and a f64 has 8"):
+        saxpy.variable(client, "weights", "f64")
+    with pytest.raises(ArgumentError, match="kernel saxpy: its text has no variable 'weight'; of those that are __dev"):
+        saxpy.variable(client, "weight", "f32")
+    fake.fails["cuLibraryGetGlobal"] = fake.CUresult.CUDA_ERROR_INVALID_HANDLE
+    with pytest.raises(RudaError, match="cuLibraryGetGlobal: invalid handle"):
+        saxpy.variable(client, "weights", "f32")
+    fake.fails.clear()
+    del saxpy, count, same
+    gc.collect()
+    client.sync()
+    assert fake.calls.count("cuLibraryUnload") == 0
+    assert weights.numpy().tolist() == [1, 2, 3]
+    del weights
+    gc.collect()
+    client.sync()
+    client.sync()
+    assert fake.calls.count("cuLibraryUnload") == 1
 
 
 def test_a_library_goes_with_its_last_program(fake, server, load):

@@ -9,7 +9,8 @@ endian, so that an array can pack its part once, when it is created:
 * a scalar: its value in the low bytes, the rest zero.
 
 A hand-written kernel knows nothing of slots: its block is what C makes of a
-struct of its parameters, of an array only the address, or the offset as u64.
+struct of its parameters, of an array only the address, or the offset as u64,
+and a vector or struct is as it lies in memory.
 """
 
 from __future__ import annotations
@@ -19,22 +20,34 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ruda import ir
-from ruda.types import ScalarType, i64, u64
+from ruda.types import ElementType, ScalarType, StructType, VecType, i64, u8, u64
 
 SLOT = 8
 
-SlotKind = Literal["address", "extent", "stride", "scalar"]
+SlotKind = Literal["address", "extent", "stride", "scalar", "value"]
+
+#: The widest vector that a language aligns as a whole, in bytes.
+_WIDEST = 16
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One slot: which parameter, what of it, which axis, its type, and its byte ``position``."""
+    """One slot: which parameter, what of it, which axis, its type, and its byte ``position``.
+
+    Of a vector or struct as it lies in memory, a ``"value"``, ``type`` is that of its bytes and ``value`` its own.
+    """
 
     param: str
     kind: SlotKind
     axis: int
     type: ScalarType
     position: int
+    value: VecType | StructType | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of what is in the slot."""
+        return (self.value or self.type).size
 
 
 @dataclass(frozen=True)
@@ -66,17 +79,35 @@ class ArgumentLayout:
         return cls(tuple(slots), SLOT * len(slots))
 
     @classmethod
-    def natural(cls, params: Iterable[tuple[str, ScalarType | None]]) -> ArgumentLayout:
-        """The layout of a hand-written kernel's parameters: a name, and a scalar's type, None for an array.
+    def natural(cls, params: Iterable[tuple[str, ElementType | None]]) -> ArgumentLayout:
+        """The layout of a hand-written kernel's parameters: a name, and the type of a value, None for an array.
 
-        Each is at the next multiple of its size, as in C; the last one ends the block.
+        Each is at the next multiple of its alignment, as in C; the last one ends the block.
         """
         slots: list[Slot] = []
         end = 0
-        for name, scalar in params:
-            kind: SlotKind = "address" if scalar is None else "scalar"
-            type = scalar or u64
-            position = -(-end // type.size) * type.size
-            slots.append(Slot(name, kind, 0, type, position))
-            end = position + type.size
+        for name, type in params:
+            alignment = _alignment(type or u64)
+            position = -(-end // alignment) * alignment
+            match type:
+                case None:
+                    slot = Slot(name, "address", 0, u64, position)
+                case ScalarType():
+                    slot = Slot(name, "scalar", 0, type, position)
+                case _:
+                    slot = Slot(name, "value", 0, u8, position, type)
+            slots.append(slot)
+            end = position + slot.size
         return cls(tuple(slots), end)
+
+
+def _alignment(type: ElementType) -> int:
+    """Bytes, of a value by itself: a vector of two or four lanes is aligned as a whole, as CUDA's ``float4`` is.
+
+    Source: the CUDA C++ programming guide, "Built-in Vector Types".
+    """
+    if isinstance(type, ScalarType):
+        return type.size
+    if isinstance(type, VecType) and type.lanes in (2, 4):
+        return min(type.size, _WIDEST)
+    return type.alignment

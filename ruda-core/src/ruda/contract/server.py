@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ruda.contract.abstract import Abstract
 from ruda.contract.compiler import CompiledKernel
-from ruda.errors import DeviceFault
+from ruda.errors import DeviceFault, LaunchError
 from ruda.target import Dim3
 
 
@@ -171,13 +171,31 @@ class Server(Abstract):
     def unload(self, program: Any) -> None:
         """Must wait for launches of ``program`` that still run."""
 
+    def variable(self, program: Any, name: str) -> Allocation:
+        """Should give the memory of a variable of a hand-written ``program``'s text, which lasts as long as that.
+
+        Raises ``ArgumentError`` where the text has none of that name.
+        """
+        raise LaunchError(f"{type(self).__name__} gives no variables of hand-written kernels")
+
     @abstractmethod
     def launch(self, program: Any, grid: Dim3, packed: bytes, bindings: Sequence[Binding], stream: int) -> None:
         """Must run ``program`` over ``grid`` blocks, after earlier work on ``stream``.
 
         ``packed`` is laid out by ``ArgumentLayout``; ``bindings`` is empty on a target with ``arguments = "pointers"``.
-        This is the hot path.
         """
+
+    def prepared(self, program: Any, grid: Dim3, stream: int) -> Callable[[bytes, Sequence[Binding]], None]:
+        """:meth:`launch` of these, as a function of what differs from one launch to the next: the hot path.
+
+        May be overridden to make ready what such launches share. The function is called as :meth:`launch` is, and no
+        more once the program is unloaded, the stream destroyed or the server closed.
+        """
+
+        def launch(packed: bytes, bindings: Sequence[Binding]) -> None:
+            self.launch(program, grid, packed, bindings, stream)
+
+        return launch
 
     @abstractmethod
     def flush(self, stream: int) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 from ruda.config import BoundsMode, settings
 from ruda.contract import Binding
 from ruda.errors import ArgumentError, DtypeError, InteropError
-from ruda.frontend import KernelSource
+from ruda.frontend import KernelSource, Spec
 from ruda.host import ComputeClient, Stream, default_client
 from ruda.host.memory import Memory
-from ruda.launch.arguments import Arguments, Signature, complete, is_lent
+from ruda.launch.arguments import Arguments, Signature, complete, encode, is_lent
 from ruda.launch.codegen import Parts, Run, make_run
 from ruda.launch.grid import fitted, forall_grid, subgroup_size
 from ruda.launch.specialise import Program, Specialisations
@@ -95,6 +95,10 @@ class Launch(ABC):
 
     def _arguments(self, values: Sequence[Any]) -> Arguments:
         return Arguments(self._signature.name, self._signature.params, values)
+
+    def _encode(self, spec: Spec, value: Any) -> Any:
+        """A value as the program's ``pack`` takes it."""
+        return encode(spec, value)
 
     def _lent(self, values: Sequence[Any]) -> Run:
         """What launches ``values``, whatever it is called with: arrays of other libraries become views."""
@@ -192,14 +196,14 @@ class Launch(ABC):
         parts = Parts(
             stream=stream,
             lock=stream.lock,
-            id=stream.id,
-            program=program.handle,
-            grid=grid,
+            server=stream.server,
+            launch=stream.server.prepared(program.handle, grid, stream.id),
             pack=program.pack,
             hidden=self._config.extents,
             specs=[item.spec for item in items],
             captures=captures,
             captured=captured,
+            encode=self._encode,
             again=again,
             late=late,
         )

@@ -21,8 +21,10 @@ a check that ``miss`` could have made, or formats anything::
         except PACK_ERRORS:
             return again(a, x)
         with lock:
-            if x.memory.owner is stream:
-                return stream.server.launch(program, grid, packed, (), id)
+            if stream.server is server and x.memory.owner is stream:
+                return launch(packed, ())
+        if stream.server is not server:  # the client was closed, or something is profiled, or was
+            return again(a, x)
         late(packed, (), x.memory)
 """
 
@@ -38,11 +40,11 @@ from keyword import iskeyword
 from types import CodeType
 from typing import Any
 
+from ruda.contract import Binding, Server
 from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation, Spec
 from ruda.host import Array, Stream
 from ruda.host.scalars import PACK_ERRORS
-from ruda.launch.arguments import MISSING, Treatment, encode
-from ruda.target import Dim3
+from ruda.launch.arguments import MISSING, Treatment
 
 Run = Callable[..., None]
 
@@ -78,26 +80,27 @@ class Parts:
     """What ``run`` is made of.
 
     Attributes:
-        stream, lock, id: where it launches.
-        program, grid: what it launches.
+        stream, lock: where it launches.
+        server, launch: what the stream's server was, and its function that launches there.
         pack: makes the packed block of arrays' bytes and values.
         hidden: values of the hidden scalars, which follow the parameters.
         specs: of each parameter, for those that are encoded first.
         captures, captured: gives the captured values now; those that were compiled.
-        again: what to call instead where a value does not fit or a captured one changed.
+        encode: the value of a parameter that is encoded first, as ``pack`` takes it.
+        again: what to call instead where a value does not fit, or a captured one or the server changed.
         late: launches where an owner is another.
     """
 
     stream: Stream
     lock: threading.Lock
-    id: int
-    program: Any
-    grid: Dim3
+    server: Server
+    launch: Callable[[bytes, Sequence[Binding]], None]
     pack: Callable[..., bytes]
     hidden: tuple[int, ...]
     specs: Sequence[Spec]
     captures: Callable[[], tuple[object, ...]]
     captured: tuple[object, ...]
+    encode: Callable[[Spec, Any], Any]
     again: Run
     late: Run
 
@@ -121,7 +124,7 @@ def make_run(
     p, name = _prefix(params), _identifier(name)
     names, hidden, captures = tuple(q.name for q in params), len(parts.hidden), bool(parts.captured)
     source = _run_source(name, p, names, tuple(treatments), arrays, binds, direct, hidden, captures)
-    helpers = {"encode": encode, "ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
+    helpers = {"ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
     make = _executed(source, name, {p + key: helper for key, helper in helpers.items()})
     run: Run = make(*map(parts.__getattribute__, _PARTS))
     return run
@@ -149,15 +152,17 @@ def _run_source(
     packing = "".join(packed[t].format(q, i) for i, (q, t) in enumerate(zip(params, treatments, strict=True)))
     packing += "".join(f"{p}hidden[{i}], " for i in range(hidden))
     bindings = "(" + "".join(f"{a}.binding, " for a in arrays if binds) + ")"
-    owned = " and ".join(f"{a}.memory.owner is {p}stream" for a in arrays) or "True"
+    here = " and ".join([f"{p}stream.server is {p}server", *(f"{a}.memory.owner is {p}stream" for a in arrays)])
     memories = "".join(f", {a}.memory" for a in arrays)
     stale = (
         f"        if not {p}all({p}map({p}is_, {p}captures(), {p}captured)):\n            return {p}again({names})\n"
     )
     launch = f"""
         with {p}lock:
-            if {owned}:
-                return {p}stream.server.launch({p}program, {p}grid, {p}packed, {bindings}, {p}id)"""
+            if {here}:
+                return {p}launch({p}packed, {bindings})
+        if {p}stream.server is not {p}server:
+            return {p}again({names})"""
     return f"""
 def make({", ".join(p + part for part in _PARTS)}):
     def {name}({names}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any, NoReturn
 
 from ruda.contract import SourceText
 from ruda.errors import ArgumentError, LaunchError, TooManyResources
-from ruda.frontend import ArrayAnnotation
-from ruda.host import ComputeClient
+from ruda.frontend import ArrayAnnotation, ScalarSpec, Spec
+from ruda.host import Array, ComputeClient, scalars
 from ruda.ir import Pos
 from ruda.launch.arguments import Arguments, signature
 from ruda.launch.bound import Config, Dims, Launch
@@ -20,6 +21,7 @@ from ruda.launch.launchable import Launchable
 from ruda.launch.source_params import parameters
 from ruda.launch.source_programs import HandWritten, Programs, described, layout_of, with_shared
 from ruda.launch.specialise import Program
+from ruda.types import ScalarType, as_element
 
 
 class SourceKernel(Launchable):
@@ -64,6 +66,24 @@ class SourceKernel(Launchable):
         facts = kernel.facts(compiler.target, compiler, (1, 1, 1))
         return kernel.binary(compiler.target, compiler, facts)
 
+    def variable(self, client: ComputeClient, name: str, dtype: Any) -> Array:
+        """A variable of the text, on the device of ``client``, as an array of one axis, to read and write.
+
+        It is the same one for all kernels of the same text and options. Launches do not order themselves by it: write
+        it on the stream that launches the kernel, or wait in between.
+
+        Args:
+            client: where.
+            name: as the text has it: ``"weights"``, ``"ns::weights"``; CUDA C++ has ``__device__`` and ``__constant__``
+                variables.
+            dtype: of its elements, of which it has as many as fill its bytes.
+
+        Raises:
+            ArgumentError: no variable of that name, or its bytes are not those of whole elements.
+            LaunchError, ValidationError: as a launch.
+        """
+        return self._programs.variable(client, name, as_element(dtype))
+
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise ArgumentError(
             f"a kernel is launched on a grid of blocks: write {self._name}[grid, block](...); it is "
@@ -97,6 +117,12 @@ class SourceLaunch(Launch):
                 )
         return arguments
 
+    def _encode(self, spec: Spec, value: Any) -> Any:
+        """A vector or struct as the bytes that it has in memory."""
+        if isinstance(spec, ScalarSpec) and not isinstance(spec.type, ScalarType):
+            return scalars.element(spec.type, value)
+        return super()._encode(spec, value)
+
     def _program(self, arguments: Arguments, client: ComputeClient, dims: Dims) -> Program:
         return self._programs.get(client, dims.block)
 
@@ -128,7 +154,9 @@ def source_kernel(
         text: the text, or the file that has it.
         name: the kernel in it, as its language names it: ``"saxpy"``, ``"blas::axpy<float, 4>"``.
         params: its parameters in order: ``"a: f32, x: f32[:], m: f32[:, :], y: f32[...], n: i32"``, with a colon for
-            each axis, ``...`` for any number of them; or a mapping from names to such types, or to those of ``dsl``.
+            each axis, ``...`` for any number of them; or a mapping from names to such types, or to those of ``dsl``:
+            ``{"p": Particle, "v": dsl.Vec[dsl.f32, 4]}`` takes a struct, of ``@dsl.struct`` or a NumPy dtype, and a
+            vector, by value.
         language: ``"cuda-c++"`` or ``"ptx"`` on ``cuda``; a driver's page has its languages.
         written: the parameters whose arrays the kernel writes; default all. Only those may not be read-only, and work
             on other streams that reads the rest need not wait.
@@ -143,10 +171,10 @@ def source_kernel(
     for what, value in (("options", options), ("written", written)):
         if isinstance(value, str):
             raise ArgumentError(f"{name}: {what}={value!r} is one string; write {what}=({value!r},)")
-    if isinstance(text, str) and "\n" not in text and Path(text).is_file():
+    if isinstance(text, str) and os.path.isfile(text):  # noqa: PTH113 - a Path raises where it is too long for a name
         raise ArgumentError(f"{name}: {text!r} is the name of a file; write Path({text!r})")
     folder = str(text.resolve().parent) if isinstance(text, Path) else ""
-    contents = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
+    contents = _read(text)
     pos = Pos(str(text), 1) if isinstance(text, Path) else _place(contents, sys._getframe(1))
     declared = parameters(name, params, pos)
     given = SourceText(
@@ -155,7 +183,7 @@ def source_kernel(
         language=language,
         layout=layout_of(declared),
         options=tuple(options),
-        headers={k: v.read_text(encoding="utf-8") if isinstance(v, Path) else v for k, v in (headers or {}).items()},
+        headers={name: _read(header) for name, header in (headers or {}).items()},
         shared_bytes=0,
         pos=pos,
         folder=folder,
@@ -167,6 +195,11 @@ def source_kernel(
             has = ", ".join(arrays) or "none"
             raise ArgumentError(f"{name}: written has {parameter!r}; the parameters that are arrays are {has}")
     return SourceKernel(Programs(HandWritten(declared, given, writes)), {})
+
+
+def _read(text: str | Path) -> str:
+    """A text, or that of a file, without the mark that some editors put before it."""
+    return text.read_text(encoding="utf-8-sig") if isinstance(text, Path) else text
 
 
 def _place(text: str, frame: FrameType) -> Pos:

@@ -8,12 +8,18 @@ from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 from typing import Any
 
+import numpy as np
+from numpy.lib.recfunctions import repack_fields
+
 from ruda.errors import ArgumentError, DtypeError
 from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation
 from ruda.ir import Pos
-from ruda.types import ScalarType, as_element
+from ruda.types import as_element
 
 _HOW = "write for instance params='a: f32, x: f32[:], n: i32'"
+
+#: How vectors and structs, which have no names here, are told.
+_MAPPING = "a vector or struct by value is told by a mapping, params={'v': dsl.Vec[dsl.f32, 4], 'p': Particle}"
 
 
 def parameters(kernel: str, params: str | Mapping[str, Any], pos: Pos) -> tuple[Parameter, ...]:
@@ -22,7 +28,8 @@ def parameters(kernel: str, params: str | Mapping[str, Any], pos: Pos) -> tuple[
     Args:
         kernel: its name, for messages.
         params: ``"a: f32, x: f32[:], m: f32[:, :], y: f32[...], n: i32"``, with an axis for each colon and any number
-            of axes for ``...``; or a mapping from names to such types or to ``dsl.f32``, ``dsl.Array[dsl.f32, 2]``.
+            of axes for ``...``; or a mapping from names to such types or to ``dsl.f32``, ``dsl.Array[dsl.f32, 2]``,
+            ``dsl.Vec[dsl.f32, 4]``, a class made by ``@dsl.struct``, a structured NumPy dtype.
         pos: where the kernel is defined.
 
     Raises:
@@ -67,10 +74,21 @@ def _annotation(spec: Any) -> ArrayAnnotation | ScalarAnnotation:
         return array
     if isinstance(spec, ConstAnnotation):
         raise DtypeError("a text has no dsl.Const; define the value, for instance with options=('-DN=4',)")
-    type = as_element(spec)
-    if not isinstance(type, ScalarType):
-        raise DtypeError(f"{type} is not passed by value to a text; pass an array of one, or its numbers one by one")
-    return ScalarAnnotation(type)
+    if isinstance(spec, np.dtype) and spec.names is not None:
+        _require_layout(spec)
+    try:
+        return ScalarAnnotation(as_element(spec))
+    except DtypeError as error:
+        raise DtypeError(f"{error}; {_MAPPING}" if isinstance(spec, str) else str(error)) from None
+
+
+def _require_layout(dtype: np.dtype[Any]) -> None:
+    """Refuse places of fields that C would not give them, which the text may mean: the struct has C's."""
+    if dtype not in (repack_fields(dtype, align, recurse=True) for align in (False, True)):
+        raise DtypeError(
+            "this dtype places its fields elsewhere than C does; name what is in between as fields, and leave offsets "
+            "out"
+        )
 
 
 def _array(text: str) -> ArrayAnnotation | None:

@@ -12,16 +12,19 @@ from ruda import cache
 from ruda.cache.history import Compile
 from ruda.config import settings
 from ruda.contract import ArgumentLayout, Compiler, SourceText
-from ruda.errors import LaunchError, TooManyResources
+from ruda.errors import ArgumentError, LaunchError, TooManyResources
 from ruda.frontend import ArrayAnnotation, Parameter, ScalarAnnotation
-from ruda.host import ComputeClient
+from ruda.host import Array, ComputeClient
+from ruda.host.memory import Ids, Memory, later
+from ruda.host.pool import Block
+from ruda.host.stream import current_stream
 from ruda.launch.arguments import signature
 from ruda.launch.compilation import Facts, key_of
 from ruda.launch.dump import folder_of, write
 from ruda.launch.once import Once
 from ruda.launch.specialise import Program
 from ruda.target import Dim3, Target
-from ruda.types import ScalarType
+from ruda.types import ElementType
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,21 @@ class Programs:
         """The program for blocks of this size; raises as :meth:`HandWritten.facts` and ``Compiler.build``."""
         return self._made.get((client, block), lambda: self._loaded(client, block))
 
+    def variable(self, client: ComputeClient, name: str, elem: ElementType) -> Array:
+        """A variable of the text as an array, which keeps the program; see :meth:`ruda.SourceKernel.variable`."""
+        program = self.get(client, (1, 1, 1))
+        found = client.server.variable(program.handle, name)
+        count, rest = divmod(found.nbytes, elem.size)
+        if rest:
+            raise ArgumentError(f"{self.kernel.name}: {name} has {found.nbytes} bytes, and a {elem} has {elem.size}")
+
+        def release(_: Block, ids: Ids, kept: Program = program) -> None:
+            for id in client.living(ids):
+                client.server.synchronize(id)  # before the code may go
+
+        stream, block = current_stream(client) or client.stream0, Block(found, 0, found.nbytes, shared=False)
+        return Array(client, Memory(block, stream, later(client.deferred, release)), elem, (count,), (elem.size,))
+
     def _loaded(self, client: ComputeClient, block: Dim3) -> Program:
         kernel, target, compiler = self.kernel, client.target, client.compiler
         facts = kernel.facts(target, compiler, block)
@@ -121,7 +139,7 @@ class Programs:
 
 def layout_of(params: tuple[Parameter, ...]) -> ArgumentLayout:
     """The packed block of a launch of a hand-written kernel with these parameters."""
-    return ArgumentLayout.natural((p.name, _scalar(p.annotation)) for p in params)
+    return ArgumentLayout.natural((p.name, _value(p.annotation)) for p in params)
 
 
 def with_shared(kernel: HandWritten, shared_bytes: int) -> HandWritten:
@@ -134,7 +152,5 @@ def described(kernel: HandWritten) -> str:
     return f"{kernel.text.language} kernel {signature(kernel)} of {kernel.text.pos}"
 
 
-def _scalar(annotation: Any) -> ScalarType | None:
-    if isinstance(annotation, ScalarAnnotation) and isinstance(annotation.type, ScalarType):
-        return annotation.type
-    return None
+def _value(annotation: Any) -> ElementType | None:
+    return annotation.type if isinstance(annotation, ScalarAnnotation) else None

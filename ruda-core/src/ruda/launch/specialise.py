@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import struct
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -94,20 +95,34 @@ class Specialisations:
             f"with the number of values: {varying}. Pass what varies as an ordinary argument where it need not be "
             "known at compile time",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=_launched_from(),
         )
 
 
+def _launched_from() -> int:
+    """The level of the frame outside of ruda that launched, for a warning of the caller."""
+    frame, level = sys._getframe(1), 1
+    # A generated launcher has no module.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "ruda").partition(".")[0] == "ruda":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def _packer(layout: ArgumentLayout) -> Callable[..., bytes]:
-    """A function that packs a launch: of an array's bytes as many as have a slot, a scalar in the low bytes of its."""
+    """A function that packs a launch: of an array's bytes as many as have a slot, a scalar in the low bytes of its.
+
+    The value of a vector or struct is given as bytes.
+    """
     parts, end = [], 0
     # The scalars of one vector or struct are named after it: ``p.x``, ``p.y``.
     for _, group in groupby(layout.slots, key=lambda slot: slot.param.partition(".")[0]):
         slots = list(group)
         first = slots[0]
-        scalar = first.kind == "scalar" and "." not in first.param
-        parts.append(f"{first.position - end}x" + (FORMATS[first.type] if scalar else f"{SLOT * len(slots)}s"))
-        end = first.position + (first.type.size if scalar else SLOT * len(slots))
+        alone = first.kind == "value" or (first.kind == "scalar" and "." not in first.param)
+        size = first.size if alone else SLOT * len(slots)
+        scalar = alone and first.value is None
+        parts.append(f"{first.position - end}x" + (FORMATS[first.type] if scalar else f"{size}s"))
+        end = first.position + size
     return struct.Struct(f"<{''.join(parts)}{layout.size - end}x").pack
 
 
