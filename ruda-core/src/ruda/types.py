@@ -164,6 +164,12 @@ class Field:
     shape: tuple[int, ...]
     offset: int
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's twin, a subarray dtype where it has axes: its own, and after them the lanes of vectors."""
+        item = self.type.dtype
+        return np.dtype((item.base, (*self.shape, *item.shape)))
+
 
 @dataclass(frozen=True)
 class StructType(OrNone):
@@ -183,7 +189,7 @@ class StructType(OrNone):
         return np.dtype(
             {
                 "names": [f.name for f in self.fields],
-                "formats": [np.dtype((f.type.dtype, f.shape)) for f in self.fields],
+                "formats": [f.dtype for f in self.fields],
                 "offsets": [f.offset for f in self.fields],
                 "itemsize": self.size,
             }
@@ -273,6 +279,8 @@ def as_type(spec: Any) -> ScalarType:
     if isinstance(spec, type) and spec in _BUILTINS:
         return _BUILTINS[spec]
     try:
+        if spec is None:  # NumPy takes it for f64
+            raise TypeError
         dtype = np.dtype(spec)
     except TypeError:
         raise DtypeError(f"{spec!r} is not a dtype; ruda has {', '.join(t.name for t in SCALARS)}") from None

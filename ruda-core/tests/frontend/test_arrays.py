@@ -196,6 +196,8 @@ def test_signature_kinds(kernel_of):
         ("s = dsl.local(4, 'complex64')", "ruda has no dtype complex64"),
         ("if n > 0:\n    b = dsl.local(4, dsl.f32)\nm[0, 0] = b[0]", "call dsl.local before the loop or branch"),
         ("r = m[0]\nr = z\n", "r already holds a view of m, which cannot become array z"),
+        ("r = m[:, 1]\nr = m[1, :]\n", "what one name holds are parts of one array, of the same axes and with one"),
+        ("r = m\nr = m[::2]\n", "parts of one array, of the same axes and with one step"),
         ("dsl.atomic.add(m, 0, 1)", "array m has rank 2; give an index an axis, as a tuple"),
         ("dsl.atomic.add(m[0, 0], 0, 1)", "pass the array and the index"),
         ("dsl.atomic.xor(m, (0, 0), 1)", "dsl.atomic.xor on an array of f32"),

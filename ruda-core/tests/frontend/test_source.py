@@ -136,6 +136,13 @@ def test_a_file_with_future_annotations(tmp_path):
     assert done.stdout == "[0.0, 2.0, 4.0, 3.0, 4.0]\n", done.stderr
 
 
+def test_annotations_in_quotes_in_a_file_with_future_annotations(tmp_path):
+    quoted = SCRIPT.replace("a: dsl.Array[dsl.f32]", "a: 'dsl.Array[dsl.f32]'").replace("n: int", "n: 'int'")
+    (tmp_path / "script.py").write_text(quoted + CALL)
+    done = run_python(tmp_path, "script.py")
+    assert done.stdout == "[0.0, 2.0, 4.0, 3.0, 4.0]\n", done.stderr
+
+
 def test_annotations_that_cannot_be_used(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT.replace("| None", "| nothing"))
     done = run_python(tmp_path, "script.py")

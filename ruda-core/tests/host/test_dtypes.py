@@ -37,6 +37,11 @@ def test_every_type_has_its_name():
     assert {t.name for t in SCALARS} - SAME.keys() == {"u16", "u32"}
 
 
+def test_none_is_no_dtype():
+    with pytest.raises(DtypeError, match="None is not a dtype; ruda has bool, i8"):
+        as_type(None)
+
+
 def test_a_number_counts_bits():
     """Where ruda has the name, it is ruda's, on the host as in kernels."""
     client = ruda.client("reference")
@@ -56,3 +61,23 @@ def test_a_number_counts_bits():
 def test_a_code_that_could_mean_either_is_refused():
     with pytest.raises(DtypeError, match="write 'f64', or 'f8e4m3' or 'f8e5m2'"):
         ruda.client("reference").zeros(3, "f8")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        (
+            dsl.Array[dsl.f32, 3],
+            r"field x is .*, an array without a shape; a fixed array is dsl.Array\[dsl.f32, \(3,\)\]",
+        ),
+        (dsl.Array, r"field x is dsl.Array, an array without a shape; .* is an argument of its own"),
+        (dsl.Array[dsl.f32, (2, 0)], "each axis of a fixed array is at least 1"),
+        ("nowhere", "name 'nowhere' is not defined; its annotations name types of the module"),
+        (list, "<class 'list'> is not a dtype|ruda has no dtype object"),
+        (None, "struct S has no fields"),
+    ],
+)
+def test_structs_that_are_refused(annotation, message):
+    fields = {} if annotation is None else {"x": annotation}
+    with pytest.raises(DtypeError, match=message):
+        dsl.struct(type("S", (), {"__annotations__": fields}))

@@ -3,6 +3,8 @@
 import linecache
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -100,6 +102,31 @@ def test_results_faults_and_views_that_overlap(device):
         shift.debug[1, 1](base)
     empty = device.zeros(0, "i32")
     shift.debug[0, 1](empty, empty)
+
+
+class Pair(NamedTuple):
+    x: ruda.Array
+    n: int
+
+
+@dataclass(frozen=True)
+class Nested:
+    pair: Pair
+    out: ruda.Array
+
+
+@ruda.kernel
+def add_pair(both: Nested):
+    i = dsl.global_idx.x
+    both.out[i] = both.pair.x[i] + both.pair.n
+
+
+def test_arrays_in_tuples_and_dataclasses(device):
+    out = device.zeros(3, "i32")
+    both = Nested(Pair(device.array(np.arange(3, dtype=np.int32)), 7), out)
+    add_pair.debug[1, 3](both)
+    add_pair.debug.forall(2)(both=both)
+    assert out.numpy().tolist() == [7, 8, 9]
 
 
 def test_inside_a_stream_of_the_device(device, stops):

@@ -95,6 +95,26 @@ def test_keywords_defaults_and_their_order(client):
     assert [call[3] for call in launches(client)] == expected
 
 
+def test_keyword_only_parameters(client):
+    @ruda.kernel
+    def k(x: dsl.Array[dsl.f32], *, n: dsl.i32, m: dsl.i32 = 3):
+        x[0] = n + m
+
+    x = f32(client)
+    for _ in range(2):
+        k[1, 32](x, n=7)
+        k[1, 32](n=7, x=x, m=3)
+        for args, count in (((x, 7), 2), ((x, 7, 8, 9), 4)):
+            with pytest.raises(ArgumentError) as error:
+                k[1, 32](*args, n=1)
+            assert str(error.value) == f"k takes 1 positional argument, {count} were passed: k(x, *, n, m=3)"
+        with pytest.raises(ArgumentError, match=r"argument 'n' is missing: k\(x, \*, n, m=3\)"):
+            k[1, 32](x)
+        with pytest.raises(TypeError, match=r"^k\(\) got multiple values for argument 'x'$"):
+            k[1, 32](x, x=x, n=1)
+    assert [call[3] for call in launches(client)] == [x.packed + struct.pack("<i4xi4x", 7, 3)] * 4
+
+
 def test_packed_bytes_are_fresh(client):
     x = f32(client)
     typed[1, 32](x, 1)
@@ -532,6 +552,7 @@ def test_many_specialisations_warn_once_and_say_what_varies(client):
     (warning,) = caught
     assert "compiled 32 times" in str(warning.message)
     assert "argument 'c' (32)" in str(warning.message) and "'x'" not in str(warning.message)
+    assert warning.filename == __file__  # the launch, not ruda's own code
 
 
 def test_too_much_shared_memory_is_refused_by_name(client):

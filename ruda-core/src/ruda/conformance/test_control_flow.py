@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -245,4 +246,59 @@ def kernel(out):
     out = guarded(client, (60, 2), "i32")
     define(text)[1, 60](out.array)
     want = [[min(i % 7, i % 5) * 10 + max(i % 7, i % 5), 4 + collatz(i + 1)] for i in range(60)]
+    np.testing.assert_array_equal(out.numpy(), want)
+
+
+def _first(limit: int) -> int:
+    k = 0
+    while True:
+        k += 1
+        if k * k > limit:
+            return k
+
+
+def _first_nested(limit: int) -> tuple[int, int]:
+    k = 0
+    while True:
+        for j in range(3):
+            k += 1
+            if k * k > limit:
+                return k, j
+
+
+def _first_third(limit: int) -> int:
+    k = 0
+    while True:
+        k += 1
+        while True:
+            k += 1
+            if k % 3 == 0:
+                break
+        if k > limit:
+            return k
+
+
+def _first_or_none(limit: int) -> int:
+    k = 0
+    while True:
+        k += 1
+        if k > 4:
+            break
+        if k * k > limit:
+            return k
+    return -1
+
+
+def test_functions_that_end_in_a_loop_without_end(client: ComputeClient) -> None:
+    """``while True`` that is left by ``return`` alone needs no value behind it."""
+    functions = (_first, _first_nested, _first_third, _first_or_none)
+    texts = "\n\n".join("@dsl.func\n" + inspect.getsource(function) for function in functions)
+    kernel = define(
+        f"{texts}\n\n@kernel\ndef kernel(out):\n    i = dsl.global_idx.x\n    out[i, 0] = _first(i)\n"
+        "    out[i, 1], out[i, 2] = _first_nested(i)\n    out[i, 3] = _first_third(i)\n"
+        "    out[i, 4] = _first_or_none(i)\n"
+    )
+    out = guarded(client, (40, 5), "i32")
+    kernel.forall(40)(out.array)
+    want = [(_first(i), *_first_nested(i), _first_third(i), _first_or_none(i)) for i in range(40)]
     np.testing.assert_array_equal(out.numpy(), want)

@@ -64,12 +64,19 @@ def sized(out: dsl.Array[dsl.u32], count: dsl.Const[int], more: dsl.Const[int] =
     dsl.atomic.add(out, 1, 1)
 
 
-@pytest.mark.parametrize("count", [1, 3, 1000, 5001])
+KIB48 = 48 * 1024
+
+
+@pytest.mark.parametrize("count", [1, 3, 1000, 5001, KIB48 - 1, KIB48, KIB48 + 1])
 def test_sizes_that_the_host_chooses(client: ComputeClient, count: int) -> None:
-    """A compile-time parameter is a length; another value makes another kernel."""
+    """A compile-time parameter is a length; another value makes another kernel. From 48 KiB on CUDA must ask (B53)."""
     require_dtypes(client.target, "u8")
     for more in (0, 17):
         out = client.zeros(2, "u32")
+        if count + more > client.target.limits.shared_memory:
+            with pytest.raises(TooManyResources, match="shared memory"):
+                sized[5, 32](out, count, more)
+            continue
         sized[5, 32](out, count, more)
         assert out.numpy().tolist() == [0, 5 * 32]
 

@@ -106,6 +106,67 @@ def test_rows_and_slices_are_arguments_and_variables(client: ComputeClient) -> N
 
 
 @ruda.kernel
+def _halved(a: dsl.Array, x: dsl.Array, out: dsl.Array) -> None:
+    """How many elements of the sorted a are at most x[i]."""
+    i = dsl.global_idx.x
+    part = a
+    below = 0
+    while len(part) > 0:
+        half = len(part) // 2
+        if part[half] <= x[i]:
+            part = part[half + 1 :]
+            below += half + 1
+        else:
+            part = part[:half]
+    out[i] = below
+
+
+@pytest.mark.parametrize("bounds", ["checked", "validate", "unchecked"])
+def test_a_name_becomes_a_part_of_what_it_was(client: ComputeClient, bounds: Any) -> None:
+    """An array, then a slice of it, then a slice of that."""
+    rng = np.random.default_rng(5)
+    a, x = np.sort(rng.normal(size=101)).astype(np.float32), rng.normal(size=37).astype(np.float32)
+    out = guarded(client, 37, "i32")
+    _halved.options(bounds=bounds).forall(37)(client.array(a), client.array(x), out.array)
+    np.testing.assert_array_equal(out.numpy(), np.searchsorted(a, x, "right"))
+
+
+@dsl.struct
+class _Item:
+    """Of a vector and a fixed array."""
+
+    v: dsl.Vec[dsl.f32, 2]
+    k: dsl.Array[dsl.i32, (3,)]
+
+
+@ruda.kernel
+def _row_or_part(a: dsl.Array[_Item, 2], out: dsl.Array, part: bool) -> None:
+    """A row of an array and of a slice of it in one name, of arguments and of shared memory."""
+    row = a[0]
+    tile = dsl.shared((3, 4), _Item)
+    mine = tile[0]
+    if part:
+        row = a[1:, 1:3][1]
+        mine = tile[:, 2:][1]
+    mine[1].k[2] = 5
+    dsl.barrier()
+    out[0] = row[1].v.y + row[1].k[2] + len(row)
+    out[1] = tile[1, 3].k[2] if part else tile[0, 1].k[2]
+    out[2] = row[len(row)].v.y
+
+
+def test_a_row_and_a_part_of_a_row_in_one_name(client: ComputeClient) -> None:
+    """Which it is is known at run time only; an index beyond the part is outside."""
+    item: Any = _Item
+    host: Any = np.zeros((3, 4), item.dtype)
+    host["v"][..., 1], host["k"][..., 2] = np.arange(12).reshape(3, 4), 100 * np.arange(12).reshape(3, 4)
+    for part, want in ((False, [101 + 4, 5, 0]), (True, [1010 + 2, 5, 0])):
+        out = guarded(client, 3, "f32")
+        _row_or_part[1, 1](client.array(host, _Item), out.array, part)
+        np.testing.assert_array_equal(out.numpy(), want)
+
+
+@ruda.kernel
 def _shared_tile(out: dsl.Array) -> None:
     """Slices of shared and local arrays."""
     tile = dsl.shared((4, 6), dsl.i32)

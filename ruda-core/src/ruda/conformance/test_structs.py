@@ -243,6 +243,41 @@ def test_b49_offsets_by_value_and_in_arrays(client: ComputeClient) -> None:
     np.testing.assert_array_equal(out.numpy(), [21, 21])
 
 
+@dsl.struct
+class Frame:
+    """Rows of a matrix as vectors."""
+
+    rows: dsl.Array[dsl.Vec[dsl.f32, 3], (2,)]
+    count: dsl.i32
+
+
+@ruda.kernel
+def _turn(a: dsl.Array, p: Frame) -> None:
+    i = dsl.global_idx.x
+    f = a[i]
+    for k in range(2):
+        a[i].rows[k] = f.rows[1 - k] + p.rows[k]
+        a[i].rows[1 - k][i % 3] *= 2.0
+    a[i].count = len(f.rows) + p.count
+
+
+def test_fixed_arrays_of_vectors(client: ComputeClient) -> None:
+    """A row is a vector, in memory and by value; NumPy has one array of all axes."""
+    make: Any = Frame
+    host = np.zeros(4, make.dtype)
+    host["rows"] = np.arange(24).reshape(4, 2, 3)
+    p = make(rows=np.arange(6).reshape(2, 3), count=5)
+    want = host["rows"][:, ::-1] + np.arange(6).reshape(2, 3)
+    for i in range(4):
+        want[i, 0, i % 3] *= 2
+    assert make.dtype["rows"].shape == (2, 3)
+    for given in (client.array(host, Frame), client.zeros(4, Frame)):
+        given.copy_(host)
+        _turn.forall(4)(given, p)
+        np.testing.assert_array_equal(given.numpy()["rows"], want)
+        np.testing.assert_array_equal(given.numpy()["count"], [7, 7, 7, 7])
+
+
 class Edges(NamedTuple):
     """Arrays and numbers that belong together."""
 
@@ -273,6 +308,17 @@ def _bundled(g: Any, out: dsl.Array, bonus: int) -> None:
     g.label[i] = len(edges.start)
 
 
+@dsl.func
+def _last(edges: Edges) -> Any:
+    """Its type is said, as a kernel's may be."""
+    return edges.weight[len(edges.weight) - 1]
+
+
+@ruda.kernel
+def _annotated(g: Graph, out: dsl.Array) -> None:
+    out[0] = g.edges.scale * float(len(g.label)) + float(_last(g.edges))
+
+
 @pytest.mark.parametrize("elem", ["f32", "i32"])
 def test_arrays_that_are_passed_as_one(client: ComputeClient, elem: str) -> None:
     """Named tuples and dataclasses of arrays and numbers, one in another, of several dtypes, launch after launch."""
@@ -284,6 +330,12 @@ def test_arrays_that_are_passed_as_one(client: ComputeClient, elem: str) -> None
         _bundled.forall(3)(graph, out, 4)
         np.testing.assert_array_equal(out.numpy(), weight[start] * scale + 4)
     np.testing.assert_array_equal(label.numpy(), [3, 3, 3])
+    taken = client.zeros(1, "f32")
+    _annotated[1, 1](graph, taken)
+    assert taken.item() == 2.0 * 3 + float(weight[2])
+    for wrong, what in ((graph.edges, "a Edges"), (taken, "an array")):
+        with pytest.raises(ruda.errors.ArgumentError, match=f"argument 'g': {what} where the kernel takes a Graph"):
+            _annotated[1, 1](wrong, taken)
     freed = client.array(start)
     freed.free()
     with pytest.raises(ruda.errors.ArgumentError, match=r"argument 'g\.edges\.start' was freed"):

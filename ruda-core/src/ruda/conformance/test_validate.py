@@ -53,6 +53,14 @@ OUTSIDE = {
         "row = m[1:][n]\n        row[0] = 1",
         "argument m: index 9 of [9, 0] is outside axis 0 of a slice, of length 1",
     ),
+    "a name of several rows of slices": (
+        "row = m[1:][0]\n        if n > 0:\n            row = m[:1][n]\n        row[0] = 1",
+        "argument m: index 9 of [9, 0] is outside axis 0 of a slice, of length 1",
+    ),
+    "a name of a row and of one of a slice": (
+        "row = m[0]\n        if n > 0:\n            row = m[1:, 1:][n - 9]\n        row[n] = 1",
+        "argument m: index 9 of [0, 9] is outside axis 1 of a slice, of length 2",
+    ),
     "slice of a shared array": (
         "s = dsl.shared((4, 6), dsl.i32)\n        s[1, 1:5][4] = 1",
         "shared array s: index 4 of [1, 4] is outside axis 1 of a slice, of length 4",

@@ -7,7 +7,14 @@ its operands. Types of variables are a fixpoint over such passes
 (``variables``); what is known at compile time is computed by Python.
 """
 
-from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, NumberAnnotation, ScalarAnnotation
+from ruda.frontend.annotations import (
+    Annotation,
+    ArrayAnnotation,
+    BundleAnnotation,
+    ConstAnnotation,
+    NumberAnnotation,
+    ScalarAnnotation,
+)
 from ruda.frontend.build import ArraySpec, BundleSpec, ConstSpec, ScalarSpec, Spec, build
 from ruda.frontend.device import DeviceFunction, func
 from ruda.frontend.source import KernelSource, Parameter, identity_of, inputs_of
@@ -16,6 +23,7 @@ __all__ = [
     "Annotation",
     "ArrayAnnotation",
     "ArraySpec",
+    "BundleAnnotation",
     "BundleSpec",
     "ConstAnnotation",
     "ConstSpec",

@@ -6,7 +6,7 @@ import builtins
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal
 
@@ -99,7 +99,17 @@ class NumberAnnotation:
         return self.kind
 
 
-Annotation = ArrayAnnotation | ScalarAnnotation | NumberAnnotation | ConstAnnotation
+@dataclass(frozen=True)
+class BundleAnnotation:
+    """A named tuple or dataclass, whose fields are arguments."""
+
+    type: builtins.type[Any]
+
+    def __str__(self) -> str:
+        return self.type.__name__
+
+
+Annotation = ArrayAnnotation | ScalarAnnotation | NumberAnnotation | ConstAnnotation | BundleAnnotation
 
 #: Annotations that say nothing.
 _PLAIN = (Any, None, inspect.Parameter.empty)
@@ -118,8 +128,9 @@ def resolve(function: FunctionType, annotation: object, pos: Pos) -> tuple[Annot
         KernelNameError: a string annotation (``from __future__ import annotations``) that cannot be evaluated.
         KernelTypeError: an annotation that kernels do not have.
     """
-    if isinstance(annotation, str):
-        annotation = _evaluate(function, annotation, pos)
+    for _ in range(2):  # one in quotes is a string of a string where annotations are strings
+        if isinstance(annotation, str):
+            annotation = _evaluate(function, annotation, pos)
     inner = _without_none(annotation)
     return _one(function, inner, pos), inner is not annotation
 
@@ -141,6 +152,8 @@ def _one(function: FunctionType, annotation: object, pos: Pos) -> Annotation | N
         return None
     if isinstance(annotation, type) and annotation in _NUMBERS:
         return _NUMBERS[annotation]
+    if isinstance(annotation, type) and (is_dataclass(annotation) or hasattr(annotation, "_fields")):
+        return BundleAnnotation(annotation)
     try:
         return ScalarAnnotation(as_element(annotation))
     except DtypeError:

@@ -125,6 +125,8 @@ def _advice(function: object) -> str | None:
     if getattr(function, "__module__", None) == "math":
         return "kernels do not have this one of math; write it with the functions under dsl"
     if isinstance(function, FunctionType) and function.__module__.partition(".")[0] != "numpy":
+        if function.__name__ == "<lambda>":
+            return "write it as a def with a name, and decorate that with @dsl.func"
         return f"decorate {function.__name__} with @dsl.func"
     for functions, advice in _BUILTINS:
         if any(function is f for f in functions):

@@ -34,9 +34,11 @@ class IrLoop:
 
     Attributes:
         repeats: it is no wrapper.
+        left: a ``break`` or the like ends it itself.
     """
 
     repeats: bool = False
+    left: bool = False
     flag: ir.Local | None = None
     crossing: list[IrLoop] = field(default_factory=list)
 
@@ -70,6 +72,7 @@ def runs_once(b: Builder) -> bool:
 
 def leave(b: Builder, target: IrLoop, pos: ir.Pos) -> None:
     """Emit what ends ``target`` from the present place."""
+    target.left = True
     if b.loops[-1] is not target:
         if target.flag is None:
             target.flag = ir.Local(bool_, b.fresh("leave"))
@@ -80,13 +83,19 @@ def leave(b: Builder, target: IrLoop, pos: ir.Pos) -> None:
     b.emit(ir.Break(pos=pos))
 
 
-def close(b: Builder, loop: IrLoop, *statements: ir.Statement) -> None:
-    """Emit the finished ``loop``, with its flag before it and the way out to outer loops behind it."""
+def close(b: Builder, loop: IrLoop, *statements: ir.Statement, endless: bool = False) -> None:
+    """Emit the finished ``loop``, with its flag before it and the way out to outer loops behind it.
+
+    ``endless`` says that it does not end by itself.
+    """
     pos = statements[0].pos if statements else NOWHERE
     if loop.flag is not None:
         b.emit(ir.Assign(loop.flag, FALSE, pos=pos))
     for statement in statements:
         b.emit(statement)
+    if endless and not loop.left and loop.crossing:
+        b.emit(ir.Break(pos=pos))
+        return
     for target in loop.crossing:
         assert target.flag is not None
         b.emit(ir.If(target.flag, ir.Block((ir.Break(pos=pos),)), ir.Block(), pos=pos))

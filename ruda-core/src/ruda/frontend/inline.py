@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ruda import ir
 from ruda.errors import KernelSyntaxError, KernelTypeError
-from ruda.frontend.annotations import Annotation, ArrayAnnotation, ConstAnnotation, ScalarAnnotation
+from ruda.frontend.annotations import Annotation, ArrayAnnotation, BundleAnnotation, ConstAnnotation, ScalarAnnotation
 from ruda.frontend.declare import declare, locals_in
 from ruda.frontend.exits import IrLoop, close_wrapper, ir_loop
 from ruda.frontend.scope import RESULT, Scope
@@ -147,6 +147,8 @@ def _argument(b: Builder, source: KernelSource, parameter: Parameter, value: Val
             return as_type_of(b, value, type, pos, what)
         case ConstAnnotation() if not isinstance(value, Static):
             raise b.error(KernelTypeError, f"{what} is a compile-time value, given is {describe(value)}", pos)
+        case BundleAnnotation(type=cls) if not isinstance(value, Bundle) or value.type.name != cls.__name__:
+            raise b.error(KernelTypeError, f"{what} is a {annotation}, given is {describe(value)}", pos)
         case ArrayAnnotation(elem=elem, rank=rank):
             fits = isinstance(value, View | Records) and elem in (None, value.type) and rank in (None, value.rank)
             if not fits:

@@ -220,8 +220,11 @@ def _width(b: Builder, array: Value, width: Value, name: str, pos: ir.Pos) -> tu
     if not isinstance(array, View) or not isinstance(array.type, ScalarType) or not array.rank:
         hint = "it takes an array of scalars, the index of the first, and the width"
         raise b.error(KernelTypeError, f"dsl.{name} on {describe(array)}", pos, hint)
+    if not isinstance(width, Static):
+        hint = "use a literal, a captured constant or a dsl.Const parameter"
+        raise b.error(KernelTypeError, f"the width of dsl.{name} is not known at compile time", pos, hint)
     try:
-        return array, vec_type(array.type, b.static(width))
+        return array, vec_type(array.type, width.value)
     except DtypeError as error:
         raise b.error(KernelTypeError, str(error), pos) from None
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -43,13 +42,27 @@ def name(b: Builder, node: ast.Name) -> Value:
     return captured(b, found, node.id, pos)
 
 
+#: Builtins that are meant by a name much like theirs.
+_BUILTINS = ("abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "print", "range", "round")
+
+
 def _unknown(b: Builder, name: str, pos: ir.Pos) -> KernelNameError:
     framework = habits.of_root(name)
     hint = habits.bare(name) or (habits.dotted(framework, ()) if framework else None)
     if hint is None:
-        known = {*b.scope.names.stored, *b.scope.source.function.__globals__, *dir(builtins)}
-        hint = _did_you_mean(name, known) or "assign it before, import it, or pass it as an argument"
+        module = b.scope.source.function.__globals__
+        hint = _under_dsl(name, module) or habits.anywhere(name)
+        hint = hint or _did_you_mean(name, {*b.scope.names.stored, *module, *_BUILTINS})
+    hint = hint or "assign it before, import it, or pass it as an argument"
     return b.error(KernelNameError, f"{name} is not defined", pos, hint)
+
+
+def _under_dsl(name: str, module: Mapping[str, object]) -> str | None:
+    """What to write for a name of ``dsl`` without its ``dsl.``, where that is imported."""
+    for alias, value in module.items():
+        if isinstance(value, ModuleType) and value.__name__ == "ruda.dsl" and name in dir(value):
+            return f"write {alias}.{name}"
+    return None
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:

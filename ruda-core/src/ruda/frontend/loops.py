@@ -60,7 +60,7 @@ def while_statement(b: Builder, node: ast.While) -> None:
         if known is not False:
             _body(b, node, PythonLoop(loop, loop, True, broke))
     if known is not False:
-        close(b, loop, ir.Loop(ir.Block(tuple(body)), pos=pos))
+        close(b, loop, ir.Loop(ir.Block(tuple(body)), pos=pos), endless=known is True)
     _orelse(b, node, broke)
 
 

@@ -13,6 +13,7 @@ from ruda.frontend.lanes import lanewise
 from ruda.frontend.promote import accept, cast, computes, convert, floating, number, operands, scalar, type_of, weak_in
 from ruda.frontend.values import (
     Choice,
+    Range,
     Record,
     Scalar,
     Static,
@@ -83,7 +84,8 @@ def python(b: Builder, function: Callable[..., Any], args: Sequence[object], pos
     except (ArithmeticError, ValueError) as error:
         raise b.error(KernelValueError, f"at compile time: {error}", pos) from None
     except Exception as error:
-        raise b.error(KernelTypeError, f"at compile time: {error}", pos) from None
+        hint = next((arg.__ruda_advice__ for arg in args if hasattr(arg, "__ruda_advice__")), None)
+        raise b.error(KernelTypeError, f"at compile time: {error}", pos, hint) from None
 
 
 def binary(b: Builder, node: type[ast.operator], left: Value, right: Value, pos: ir.Pos) -> Value:
@@ -234,7 +236,8 @@ def _identity(b: Builder, node: type[ast.cmpop], left: Value, right: Value, pos:
 def _membership(b: Builder, node: type[ast.cmpop], left: Value, right: Value, pos: ir.Pos) -> Value:
     items = unpack(right)
     if items is None:
-        raise b.error(KernelTypeError, f"in {describe(right)}", pos, "in is for tuples; write a loop over an array")
+        hint = "compare low <= x < high" if isinstance(right, Range) else "in is for tuples; write a loop over an array"
+        raise b.error(KernelTypeError, f"in {describe(right)}", pos, hint)
     if isinstance(left, Static) and isinstance(right, Static):
         found: Value = python(b, operator.contains, (right.value, left.value), pos)
     else:
@@ -272,8 +275,9 @@ def index_expression(b: Builder, value: Value, pos: ir.Pos, what: str) -> ir.Exp
     if isinstance(x, Static):
         assert isinstance(x.value, int)
         if x.value < 0:
+            last = " for the last" if x.value == -1 else ""
             raise b.error(
-                KernelValueError, f"index {x.value} of {what} is negative", pos, "write len(a) - 1 for the last"
+                KernelValueError, f"index {x.value} of {what} is negative", pos, f"write len(a) - {-x.value}{last}"
             )
         return accept(b, x, b.index.scalar, pos, "an index")
     if isinstance(x, Choice | TableItem):

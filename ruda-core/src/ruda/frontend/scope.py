@@ -28,7 +28,7 @@ from ruda.frontend.values import (
     describe,
     parts,
 )
-from ruda.frontend.variables import Variable
+from ruda.frontend.variables import Key, Variable
 from ruda.frontend.views import Records, View
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class PartsSlot:
 class ViewSlot:
     """A variable that holds a view: always one like ``view``, with what it depends on in variables."""
 
+    key: Key
     view: View
     exprs: list[ScalarSlot]
 
@@ -185,8 +186,9 @@ class Scope:
             form, items = taken
             return PartsSlot(form, [self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
         if isinstance(value, View):
-            view = value.plain
-            return ViewSlot(view, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(view.exprs))])
+            key = (*self.key, name)
+            view = value.with_sliced(value.sliced | b.variables.sliced(key), b.index.scalar)
+            return ViewSlot(key, view, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(view.exprs))])
         if isinstance(value, Records):
             return RecordsSlot(value, [self._slot(b, name, field) for field in value.fields])
         if isinstance(value, Static) and not value.is_number:
@@ -205,25 +207,33 @@ class Scope:
                     for i, (part, item) in enumerate(zip(slots, taken[1], strict=True)):
                         self._assign(b, f"{name}.{i}", part, item, pos)
                     return
-            case ViewSlot(view=view, exprs=variables), View() if view.like(value.plain):
-                for part, expr in zip(variables, value.plain.exprs, strict=True):
-                    self._assign(b, name, part, Typed(as_index(b, expr, pos)), pos)
-                return
+            case ViewSlot(key=key, view=view, exprs=variables), View():
+                axes = view.sliced | value.sliced
+                index = b.index.scalar
+                same = value.with_sliced(axes, index)
+                if same.like(view.with_sliced(axes, index)):
+                    b.variables.meets_slices(key, axes)
+                    if same.like(view):  # else the builder runs again
+                        for part, expr in zip(variables, same.exprs, strict=True):
+                            self._assign(b, name, part, Typed(as_index(b, expr, pos)), pos)
+                    return
             case RecordsSlot(array=array, fields=slots), Records() if array.type == value.type:
                 for part, field in zip(slots, value.fields, strict=True):
                     self._assign(b, name, part, field, pos)
                 return
             case Static(value=old), Static(value=new) if old is new or old == new:
                 return
-        before = describe(self._read(slot))
+        before = self._read(slot)
         if name == RESULT:
-            what = f"{b.scope.source.name} returns {before} elsewhere, and {describe(value)} here"
+            what = f"{b.scope.source.name} returns {describe(before)} elsewhere, and {describe(value)} here"
             raise b.error(KernelTypeError, what, pos, "return values of one kind, and tuples of one length")
         raise b.error(
             KernelTypeError,
-            f"{name} already holds {before}, which cannot become {describe(value)}",
+            f"{name} already holds {describe(before)}, which cannot become {describe(value)}",
             pos,
-            "use another name, or a conditional expression where Python decides at compile time",
+            "use another name: what one name holds are parts of one array, of the same axes and with one step"
+            if isinstance(before, View | Records) and isinstance(value, View | Records)
+            else "use another name, or a conditional expression where Python decides at compile time",
         )
 
 

@@ -11,7 +11,7 @@ from ruda.errors import KernelNameError, KernelTypeError, KernelValueError
 from ruda.frontend.operators import binary, index_expression
 from ruda.frontend.promote import accept, as_index
 from ruda.frontend.values import Cut, Record, Static, Typed, Value, Vec, describe, pack, parts, static, unpack
-from ruda.frontend.views import Inside, Member, Records, Slice, View, first_view
+from ruda.frontend.views import Inside, Member, Records, Slice, View, axis_of, first_view
 from ruda.types import ElementType, ScalarType, StructType, VecType
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _select(b: Builder, base: View | Records, items: Sequence[ir.Expr | Cut], po
     for axis in range(len(base.lead), len(base.lead) + base.open):
         if rest:
             item = rest.pop(0)
-            lead.append(_within(b, _axis(b, base, axis), item, pos) if isinstance(item, Cut) else item)
+            whole = axis_of(base.memory, axis, b.index.scalar)
+            lead.append(_within(b, whole, item, pos) if isinstance(item, Cut) else item)
     member = base.member
     for item in rest:
         assert member is not None
@@ -69,14 +70,6 @@ def _select(b: Builder, base: View | Records, items: Sequence[ir.Expr | Cut], po
         steps = (*member.part.steps, ir.Step(item, count, stride))
         member = Member(member.type, ir.Part(member.part.offset, steps), member.axes[1:])
     return View(base.memory, tuple(lead), member)
-
-
-def _axis(b: Builder, view: View, axis: int) -> Slice:
-    """A whole axis of the memory as a slice."""
-    type = b.index.scalar
-    memory = view.memory
-    length = ir.Extent(type, memory, axis) if isinstance(memory, ir.Array) else ir.Const(type, memory.shape[axis])
-    return Slice(ir.Const(type, 0), length, whole=True)
 
 
 def _op(name: str, *args: ir.Expr, pos: ir.Pos) -> ir.Expr:
@@ -164,7 +157,7 @@ def extents(b: Builder, base: View | Records) -> tuple[Value, ...]:
         if isinstance(item, Slice):
             lengths.append(_length(item.length))
     for axis in range(len(view.lead), len(view.lead) + view.open):
-        lengths.append(_length(_axis(b, view, axis).length))
+        lengths.append(_length(axis_of(view.memory, axis, b.index.scalar).length))
     if view.member is not None:
         lengths += [Static(count) for count, _ in view.member.axes]
     return tuple(lengths[: base.rank])

@@ -29,7 +29,7 @@ class Parameter:
     """One parameter.
 
     ``default`` is ``inspect.Parameter.empty`` where there is none; ``optional`` says that the annotation is
-    ``T | None``, of which ``annotation`` is T.
+    ``T | None``, of which ``annotation`` is T; ``keyword_only`` that it stands behind a ``*``.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Parameter:
     default: object
     pos: Pos
     optional: bool = False
+    keyword_only: bool = False
 
     @property
     def has_default(self) -> bool:
@@ -98,7 +99,8 @@ class KernelSource:
         for name, parameter in inspect.signature(self.function, follow_wrapped=False).parameters.items():
             pos = self.pos(nodes[name])
             annotation, optional = resolve(self.function, raw.get(name), pos)
-            found.append(Parameter(name, annotation, parameter.default, pos, optional))
+            keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            found.append(Parameter(name, annotation, parameter.default, pos, optional, keyword_only))
         return found
 
     def pos(self, node: ast.AST) -> Pos:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ruda import ir
 from ruda.errors import KernelSyntaxError, KernelTypeError
-from ruda.frontend.annotations import ArrayAnnotation, ConstAnnotation, ScalarAnnotation, resolve
+from ruda.frontend.annotations import ArrayAnnotation, BundleAnnotation, ConstAnnotation, ScalarAnnotation, resolve
 from ruda.frontend.builder import handles
 from ruda.frontend.exits import TRUE, leave
 from ruda.frontend.logic import condition
@@ -83,7 +83,7 @@ def annotated_assign(b: Builder, node: ast.AnnAssign) -> None:
     value = b.value(node.value)
     if isinstance(annotation, ScalarAnnotation):
         value = as_type_of(b, value, annotation.type, b.pos(node.value), node.target.id)
-    elif isinstance(annotation, ArrayAnnotation | ConstAnnotation):
+    elif isinstance(annotation, ArrayAnnotation | ConstAnnotation | BundleAnnotation):
         raise b.error(KernelTypeError, f"{annotation} is for parameters", b.pos(node.annotation), "leave it out")
     b.scope.assign(b, node.target.id, value, pos)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from ruda.errors import DtypeError
-from ruda.frontend.annotations import FixedArray
+from ruda.frontend.annotations import ArrayAnnotation, FixedArray
 from ruda.types import StructType, struct_type
 
 T = TypeVar("T")
@@ -26,6 +26,13 @@ class Struct:
             annotations = inspect.get_annotations(cls, eval_str=True)
         except NameError as error:
             raise DtypeError(f"struct {cls.__name__}: {error}; its annotations name types of the module") from None
+        for name, spec in annotations.items():
+            if isinstance(spec, ArrayAnnotation):
+                elem = spec.elem or "f32"
+                raise DtypeError(
+                    f"struct {cls.__name__}: field {name} is {spec}, an array without a shape; a fixed array is "
+                    f"dsl.Array[dsl.{elem}, ({spec.rank or 1},)], another is an argument of its own"
+                )
         fields = (
             (name, spec.elem, spec.shape) if isinstance(spec, FixedArray) else (name, spec, ())
             for name, spec in annotations.items()

@@ -48,6 +48,7 @@ class Variables:
         self.index = index
         self.changed = False
         self._all: dict[Key, Variable] = {}
+        self._sliced: dict[Key, frozenset[int]] = {}
 
     def __len__(self) -> int:
         return len(self._all)
@@ -71,6 +72,16 @@ class Variables:
             if not variable.met_index:
                 variable.met_index = True
                 self.changed = True
+
+    def sliced(self, key: Key) -> frozenset[int]:
+        """The axes in which some view that the variable at ``key`` holds is sliced."""
+        return self._sliced.get(key, frozenset())
+
+    def meets_slices(self, key: Key, axes: frozenset[int]) -> None:
+        """The variable at ``key`` holds views of which some are sliced in ``axes``."""
+        if not axes <= self.sliced(key):
+            self._sliced[key] = self.sliced(key) | axes
+            self.changed = True
 
     def join(self, b: Builder, variable: Variable, type: Type, pos: ir.Pos) -> Type:
         """Note that a value of ``type`` is assigned at ``pos``; gives the variable's type so far.

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeAlias
 
 from ruda import ir
-from ruda.types import ElementType, ScalarType, StructType, VecType, as_type, bool_
+from ruda.types import ElementType, ScalarType, StructType, VecType
 
 Memory: TypeAlias = ir.Array | ir.StaticArray
 
@@ -41,14 +41,6 @@ class Inside:
     @property
     def exprs(self) -> tuple[ir.Expr, ...]:
         return (self.place, self.index, self.length)
-
-    @property
-    def expr(self) -> ir.Expr:
-        """``place`` alone; -1, which is outside of every array, where ``index`` is outside of the slice."""
-        type = self.place.type
-        wide = as_type(f"u{type.bits}")
-        index, length = (ir.Apply(wide, "cast", (e,)) for e in (self.index, self.length))
-        return ir.Apply(type, "select", (ir.Apply(bool_, "lt", (index, length)), self.place, ir.Const(type, -1)))
 
 
 @dataclass(frozen=True)
@@ -149,16 +141,30 @@ class View:
         return View(self.memory, tuple(lead), replace(self.member, part=ir.Part(self.part.offset, steps)))
 
     @property
-    def plain(self) -> View:
-        """The view with an expression an index, so that a name that holds several views holds one number an index."""
-        lead = (item.expr if isinstance(item, Inside) else item for item in self.lead)
+    def sliced(self) -> frozenset[int]:
+        """The axes of the memory that are sliced, or whose index is one of a slice."""
+        return frozenset(axis for axis, item in enumerate(self.lead) if isinstance(item, Slice | Inside))
+
+    def with_sliced(self, axes: frozenset[int], index: ScalarType) -> View:
+        """The same view with ``axes`` :attr:`sliced` too, so that it is :meth:`like` others that are."""
+        lead = list(self.lead)
+        for axis in sorted(axes):
+            whole = axis_of(self.memory, axis, index)
+            if axis == len(lead):
+                lead.append(whole)
+            if axis < len(lead):
+                match lead[axis]:
+                    case Slice() as slice:
+                        lead[axis] = replace(slice, whole=False)
+                    case ir.Expr() as place:
+                        lead[axis] = Inside(place, place, whole.length)
         return View(self.memory, tuple(lead), self.member)
 
     def like(self, other: View) -> bool:
         """Whether the two differ in :attr:`exprs` alone."""
 
         def form(view: View) -> object:
-            lead = [(item.step, item.whole) if isinstance(item, Slice) else None for item in view.lead]
+            lead = [(s.step, s.whole) if isinstance(s, Slice) else type(s) is Inside for s in view.lead]
             steps = [(step.count, step.stride) for step in view.part.steps]
             return (view.memory, lead, view.type, view.part.offset, steps, view.member and view.member.axes)
 
@@ -192,6 +198,12 @@ def first_view(array: View | Records) -> View:
     while isinstance(array, Records):
         array = array.fields[0]
     return array
+
+
+def axis_of(memory: Memory, axis: int, index: ScalarType) -> Slice:
+    """A whole axis of the memory as a slice."""
+    length = ir.Extent(index, memory, axis) if isinstance(memory, ir.Array) else ir.Const(index, memory.shape[axis])
+    return Slice(ir.Const(index, 0), length, whole=True)
 
 
 def view_of(memory: Memory) -> View | Records:

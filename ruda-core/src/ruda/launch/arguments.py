@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,6 +16,7 @@ from ruda.errors import ArgumentError, ArrayError
 from ruda.frontend import (
     ArrayAnnotation,
     ArraySpec,
+    BundleAnnotation,
     BundleSpec,
     ConstAnnotation,
     ConstSpec,
@@ -56,7 +58,7 @@ class Arguments:
 
     def __init__(self, kernel: str, params: Sequence[Parameter], values: Sequence[Any]) -> None:
         self._kernel = kernel
-        self.arrays = dict(found for p, v in zip(params, values, strict=True) for found in _arrays(p.name, v))
+        self.arrays = dict(found for p, v in zip(params, values, strict=True) for found in arrays_of(p.name, v))
         self.client = self._common_client()
         self._float = f64 if any(a.elem == f64 for a in self.arrays.values()) else f32
         self.items = tuple(self._argument(p, v) for p, v in zip(params, values, strict=True))
@@ -92,6 +94,11 @@ class Arguments:
             return Argument(ConstSpec(self._constant(param, annotation, value)), "none", _is_keyed(value))
         if value is None and (annotation is None or param.optional or param.default is None):
             return Argument(ConstSpec(None), "none")
+        if isinstance(annotation, BundleAnnotation):
+            if not isinstance(value, annotation.type):
+                given = "an array" if isinstance(value, Array) else f"a {type(value).__name__}"
+                raise self._wrong(param, f"{given} where the kernel takes a {annotation}")
+            annotation = None
         if isinstance(value, Array):
             if isinstance(annotation, ScalarAnnotation | NumberAnnotation):
                 raise self._wrong(param, f"an array where the kernel takes {_shown(annotation)}; pass x.item()")
@@ -127,7 +134,7 @@ class Arguments:
         """A vector or struct by value."""
         try:
             scalars.encode(type, value)
-        except ArrayError as error:
+        except (ArrayError, OverflowError) as error:
             raise self._wrong(param, str(error)) from None
         return Argument(ScalarSpec(type), "encoded", keyed)
 
@@ -211,12 +218,27 @@ def fields_of(value: Any) -> tuple[str, ...]:
     return ()
 
 
-def _arrays(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+def arrays_of(name: str, value: Any) -> Iterator[tuple[str, Array]]:
     """The arrays of an argument, each by the expression that gives it."""
     if isinstance(value, Array):
         yield name, value
     for field in fields_of(value):
-        yield from _arrays(f"{name}.{field}", getattr(value, field))
+        yield from arrays_of(f"{name}.{field}", getattr(value, field))
+
+
+def with_arrays(value: Any, other: Callable[[Array], Array]) -> Any:
+    """An argument with other arrays in place of its own."""
+    if isinstance(value, Array):
+        return other(value)
+    changed = {field: with_arrays(getattr(value, field), other) for field in fields_of(value)}
+    if not changed:
+        return value
+    if isinstance(value, tuple):
+        return type(value)(**changed)
+    made = copy.copy(value)
+    for field, part in changed.items():
+        object.__setattr__(made, field, part)  # it may be frozen
+    return made
 
 
 def encode(spec: Spec, value: Any) -> Any:
@@ -258,8 +280,16 @@ class Signature(Protocol):
 
 def signature(source: Signature) -> str:
     """Name and parameters of a kernel, for messages."""
-    params = (f"{p.name}={p.default!r}" if p.has_default else p.name for p in source.params)
+    params = [f"{p.name}={p.default!r}" if p.has_default else p.name for p in source.params]
+    positional = _positional(source.params)
+    if positional < len(params):
+        params.insert(positional, "*")
     return f"{source.name}({', '.join(params)})"
+
+
+def _positional(params: Sequence[Parameter]) -> int:
+    """How many parameters may be passed without their name."""
+    return sum(not p.keyword_only for p in params)
 
 
 def complete(
@@ -267,16 +297,17 @@ def complete(
 ) -> tuple[Any, ...]:
     """``values``, which may hold MISSING or be too few, with the defaults in their places.
 
-    ``more`` are values beyond the last parameter, ``unknown`` keywords that are no parameter.
+    ``more`` are values beyond the last parameter without a name, ``unknown`` keywords that are no parameter.
 
     Raises:
         ArgumentError: too many, too few or unknown ones; the message has the signature.
     """
     name, params = source.name, source.params
-    count = len(values) + len(more)
-    if count > len(params):
-        plural = "" if len(params) == 1 else "s"
-        raise ArgumentError(f"{name} takes {len(params)} argument{plural}, {count} were passed: {signature(source)}")
+    taken = _positional(params)
+    if more or len(values) > len(params):
+        what = f"{taken} argument" if taken == len(params) else f"{taken} positional argument"
+        count = taken + len(more) if more else len(values)
+        raise ArgumentError(f"{name} takes {what}{'s' * (taken != 1)}, {count} were passed: {signature(source)}")
     for keyword in unknown:
         close = difflib.get_close_matches(keyword, [p.name for p in params], 1)
         advice = f"; did you mean {close[0]!r}?" if close else ""

@@ -6,7 +6,7 @@ up what belongs to its arguments and calls it; anything unusual goes to
 entry of that table, compares owners, packs and launches. Neither loops, has
 a check that ``miss`` could have made, or formats anything::
 
-    def bound(a=MISSING, x=MISSING, *more, **unknown):
+    def bound(a=MISSING, x=MISSING, *more, **unknown):  # what follows a * in the kernel is behind more
         try:
             run = runs[a.__class__, x.sig]
         except Exception:
@@ -55,10 +55,11 @@ def bound_maker(name: str, params: Sequence[Parameter]) -> Callable[..., tuple[R
     names = "".join(f"{q.name}, " for q in params)
     key = "".join(_key_part(q, f"{p}Array") for q in params) or "()"
     defaults = {f"{p}{i}": q.default for i, q in enumerate(params) if q.has_default}
-    accepted = "".join(f"{q.name}={p}{i if q.has_default else 'MISSING'}, " for i, q in enumerate(params))
+    accepted = [f"{q.name}={p}{i if q.has_default else 'MISSING'}" for i, q in enumerate(params)]
+    accepted.insert(sum(not q.keyword_only for q in params), f"*{p}more")
     source = f"""
 def make({p}runs, {p}miss):
-    def {name}({accepted}*{p}more, **{p}unknown):
+    def {name}({", ".join(accepted)}, **{p}unknown):
         try:
             {p}run = {p}runs[{key}]
         except Exception:
@@ -66,6 +67,7 @@ def make({p}runs, {p}miss):
         if {p}run is None or {p}more or {p}unknown:
             {p}run = {p}miss({p}more, {p}unknown, {names})
         return {p}run({names})
+    {name}.__qualname__ = {name!r}
     def key({names}):
         return {key}
     return {name}, key

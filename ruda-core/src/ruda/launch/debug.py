@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ruda.host import Array
 from ruda.host.mirror import Mirror
+from ruda.launch.arguments import arrays_of, with_arrays
 
 if TYPE_CHECKING:
     from ruda.launch.codegen import Run
@@ -42,9 +42,9 @@ class Debug:
             from ruda import registry  # not at import: discovery loads much that a launch does not need
 
             client = registry.client("reference")
-            mirror = Mirror(client, [a for a in (*args, *kwargs.values()) if isinstance(a, Array)])
-            here = [mirror.of(a) if isinstance(a, Array) else a for a in args]
-            named = {k: mirror.of(a) if isinstance(a, Array) else a for k, a in kwargs.items()}
+            mirror = Mirror(client, [a for value in (*args, *kwargs.values()) for _, a in arrays_of("", value)])
+            here = [with_arrays(value, mirror.of) for value in args]
+            named = {name: with_arrays(value, mirror.of) for name, value in kwargs.items()}
             with client, client.stream0:  # a stream of another device may be entered around
                 bind()(*here, **named)
             mirror.write_back()

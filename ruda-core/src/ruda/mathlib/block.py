@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ruda import ir
-from ruda.errors import KernelTypeError
+from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.calls import Call, Intrinsic
 from ruda.frontend.device import DeviceFunction
 from ruda.frontend.exits import runs_once
@@ -248,6 +248,10 @@ def _scan(name: str, inclusive: bool, doc: str) -> Intrinsic:
 def _broadcast(b: Builder, made: Call, x: Value, thread: Value = _ZERO) -> Value:
     """``x`` of one thread, in all of them: of the thread with this number in the block, x fastest; it is there."""
     value, type = _operand(b, made, x)
+    threads = math.prod(b.block_dim)
+    if isinstance(thread, Static) and isinstance(thread.value, int) and not 0 <= thread.value < threads:
+        what = f"dsl.block.broadcast of thread {thread.value}"
+        raise b.error(KernelValueError, what, made.pos, f"the block has threads 0 to {threads - 1}")
     args = (value, *_slots(b, type, 1), _rank(b, made.pos), thread)
     return inline(b, spread.source, made.pos, made.node, args, {})
 

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ruda import ir
-from ruda.errors import KernelTypeError
+from ruda.errors import KernelTypeError, KernelValueError
 from ruda.frontend.calls import Call, Intrinsic
 from ruda.frontend.functions import function
 from ruda.frontend.inline import inline
@@ -160,6 +160,10 @@ def _integers(b: Builder, made: Call, seed: Value, index: Value, low: Value, hig
     if not type.is_int or type.bits < 32:
         what = f"random integers of {type}"
         raise b.error(KernelTypeError, what, made.pos, "give ends of 32 or 64 bits, and cast the result")
+    known = [end.value for end in ends if isinstance(end, Static) and isinstance(end.value, int)]
+    if len(known) == 2 and known[0] >= known[1]:
+        what = f"random integers of at least {known[0]} and less than {known[1]}"
+        raise b.error(KernelValueError, what, made.pos, "there are none; high is not one of them")
     t = FORMATS[f64 if type.bits == 64 else f32]
     first, last = (b.let(convert(b, end, type, made.pos), "end", made.pos) for end in ends)
     word = _wide(_words(b, made, seed, index, step), t.bits, made.pos)[0]
