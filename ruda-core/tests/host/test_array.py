@@ -64,7 +64,7 @@ def test_what_numpy_converts_is_accepted(client, source):
 def test_dtype_converts(client):
     assert client.array([1, 2], "f32").dtype == np.float32
     assert client.array(values(3), np.float64).dtype == np.float64
-    with pytest.raises(OverflowError):
+    with pytest.raises(ArrayError, match="300 out of bounds .*; the dtype is u8"):
         client.array([300], "u8")
 
 
@@ -139,6 +139,16 @@ def test_a_struct_is_filled_by_position_or_by_the_names_of_numpys(client):
 def test_a_struct_is_refused_what_it_has_not(client, value, reason):
     with pytest.raises(ArrayError, match=reason):
         client.empty(3, BODY).fill(value)
+
+
+def test_what_others_write_is_answered(client):
+    array = client.zeros(3, "f32")
+    with pytest.raises(ArrayError, match=r"to\(\) takes a client, not 'cpu'; write x.to\(ruda.client"):
+        array.to("cpu")
+    with pytest.raises(DtypeError, match="give the same fields in the same order"):
+        client.empty(3, BODY).copy_(np.zeros(3, [("kind", "f4")]))
+    with pytest.raises(AttributeError, match="write client.array"):
+        client.from_numpy(np.zeros(3))
 
 
 def test_facts_are_numpys(client):

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _HINTS = {
     "copy_to_host": "numpy()",
+    "to_numpy": "numpy()",
+    "clone": "copy()",
+    "contiguous": "copy()",
     "get": "numpy()",
     "to_host": "numpy()",
     "cpu": "numpy()",
@@ -217,7 +220,7 @@ class Array(Protocols):
         self._require_writable()
         if isinstance(source, Array):
             if source.elem != self.elem:
-                raise DtypeError(f"copy_ from {source.elem} to {self.elem}; write .astype({str(self.dtype)!r})")
+                raise self._other(source.elem, source.elem)
             self._require_shape(source.shape)
             if source.client is self.client:
                 transfer.copy(self, source)
@@ -231,9 +234,15 @@ class Array(Protocols):
             self._require_shape(host.shape)
         alike = same_fields(given, elem) if isinstance(elem, StructType) else not isinstance(given, StructType)
         if not alike or not np.can_cast(host.dtype, self.dtype.base, "same_kind"):
-            raise DtypeError(f"copy_ from {host.dtype} to {elem}; write .astype({str(self.dtype.base)!r})")
+            raise self._other(host.dtype, given)
         values = host.astype(self.dtype.base, order="C", copy=False).view(self._cell)
         transfer.place(self, values.reshape(self.shape))
+
+    def _other(self, given: object, elem: ElementType) -> DtypeError:
+        """The error that elements of another type were given."""
+        if isinstance(elem, StructType) or isinstance(self.elem, StructType):
+            return DtypeError(f"copy_ from {given} to {self.elem}; give the same fields in the same order")
+        return DtypeError(f"copy_ from {given} to {self.elem}; write .astype({str(self.dtype.base)!r})")
 
     def copy(self) -> Array:
         """A new array of the same elements, in C order."""
@@ -251,7 +260,13 @@ class Array(Protocols):
         return made
 
     def to(self, client: ComputeClient) -> Array:
-        """The array on ``client``: itself where it is there, else a copy in C order."""
+        """The array on ``client``: itself where it is there, else a copy in C order.
+
+        Raises:
+            ArrayError: ``client`` is none.
+        """
+        if not isinstance(client, type(self.client)):
+            raise ArrayError(f"to() takes a client, not {client!r}; write x.to(ruda.client(...)), or x.numpy()")
         return self.client.to_client(self, client)
 
     def free(self) -> None:

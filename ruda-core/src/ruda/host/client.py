@@ -44,6 +44,7 @@ _defaults: ContextVar[tuple[ComputeClient, ...]] = ContextVar("ruda_default_clie
 _HINTS = {
     "to_device": "array(x)",
     "asarray": "array(x)",
+    "from_numpy": "array(x)",
     "device_array": "empty(shape, dtype)",
     "synchronize": "sync()",
     "ones": "full(shape, 1, dtype)",

@@ -24,13 +24,16 @@ def taken(x: Any, dtype: Any) -> tuple[npt.NDArray[Any], ElementType, tuple[int,
     """``x``, anything that NumPy converts, on the host as a new array of ``dtype`` takes it; its element and shape.
 
     Raises:
-        ArrayError: vectors of another number of lanes.
+        ArrayError: vectors of another number of lanes, or a Python int that does not fit.
         DtypeError: a dtype that ruda does not have.
     """
     wanted = None if dtype is None else as_element(dtype)
     # A list goes straight to the wanted dtype, so that NumPy refuses what does not fit.
     listed = wanted is not None and not hasattr(x, "dtype")
-    host = np.array(x, wanted.dtype.base) if wanted is not None and listed else np.asarray(x)
+    try:
+        host = np.array(x, wanted.dtype.base) if wanted is not None and listed else np.asarray(x)
+    except OverflowError as error:
+        raise ArrayError(f"{error}; the dtype is {wanted}") from None
     elem = as_element(host.dtype)  # asked for in any case, since it may be none of ruda's
     elem = elem if wanted is None else wanted
     shape = host.shape
