@@ -29,6 +29,9 @@ class Mini:
 _MINIS = {f8e4m3: Mini(3, -6, 0x7E, 0x7F, 0x7F), f8e5m2: Mini(2, -14, 0x7B, 0x7C, 0x7E)}
 _NARROW = (f16, bf16, *_MINIS)
 
+#: The least integer that f16 has infinity for.
+_MOST_F16 = 65520
+
 
 def widen(w: Writer, t: ScalarType, a: str) -> str:
     """A narrow float as f32; exact."""
@@ -141,6 +144,11 @@ def _to_float(w: Writer, t: ScalarType, to: ScalarType, a: str) -> str:
             return narrow_double(w, to, a) if t == f64 else narrow(w, to, a)
         return w.op(f"{'fpext' if to.bits > t.bits else 'fptrunc'} {reg(t)} {a} to {reg(to)}")
     how = "sitofp" if t.is_signed else "uitofp"
+    if to == f16 and t.max > _MOST_F16:
+        # LLVM takes such a conversion and the one back for nothing where the digits fit, whatever the exponent.
+        a = w.call(f"llvm.{'s' if t.is_signed else 'u'}min.{reg(t)}", reg(t), (reg(t), a), (reg(t), str(_MOST_F16)))
+        if t.is_signed:
+            a = w.call(f"llvm.smax.{reg(t)}", reg(t), (reg(t), a), (reg(t), str(-_MOST_F16)))
     if to == f16 or to in _MINIS:
         # Up to their overflow an integer is exact in f32.
         return narrow(w, to, w.op(f"{how} {reg(t)} {a} to float"))

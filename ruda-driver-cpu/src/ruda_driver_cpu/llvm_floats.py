@@ -37,17 +37,35 @@ def _intrinsic(name: str) -> Row:
     return _wide(lambda w, t, a: intrinsic(name, w, t, a))
 
 
-def _number(name: str) -> Row:
-    """The number beside a NaN, else ``name``, which propagates NaN.
+def _extreme(condition: str, zeros: str) -> Row:
+    """The operand for which ``condition`` holds, or NaN beside one; of two zeros what ``zeros`` makes of their bits.
 
-    Not ``minimumnum``: LLVM 22 gives NaN for it on AVX-512 where it can prove that only one operand may be NaN.
+    Not ``minimum`` and ``minimumnum``: on AVX-512 LLVM 22 takes the wrong operand where it can prove that only one may
+    be NaN.
     """
+
+    def row(w: Writer, t: ScalarType, a: list[str]) -> str:
+        type, bits = reg(t), f"i{t.bits}"
+        one = w.select(w.op(f"fcmp {condition} {type} {a[0]}, {a[1]}"), type, a[0], a[1])
+        x, y = (w.op(f"bitcast {type} {v} to {bits}") for v in a)
+        same = w.op(f"bitcast {bits} {w.op(f'{zeros} {bits} {x}, {y}')} to {type}")
+        number = w.select(w.op(f"fcmp oeq {type} {a[0]}, {a[1]}"), type, same, one)
+        return w.select(w.op(f"fcmp uno {type} {a[0]}, {a[1]}"), type, w.op(f"fadd {type} {a[0]}, {a[1]}"), number)
+
+    return row
+
+
+_minimum, _maximum = _extreme("olt", "or"), _extreme("ogt", "and")
+
+
+def _number(extreme: Row) -> Row:
+    """The number beside a NaN, else ``extreme``."""
 
     def row(w: Writer, t: ScalarType, a: list[str]) -> str:
         first, second = (
             w.select(w.op(f"fcmp uno {reg(t)} {x}, {x}"), reg(t), other, x) for x, other in (a, reversed(a))
         )
-        return intrinsic(name, w, t, [first, second])
+        return extreme(w, t, [first, second])
 
     return _wide(row)
 
@@ -106,10 +124,10 @@ ROWS: dict[str, Row] = {
     "div": _instruction("fdiv"),
     "neg": _wide(lambda w, t, a: w.op(f"fneg {reg(t)} {a[0]}")),
     "abs": _intrinsic("fabs"),
-    "min": _number("minimum"),
-    "max": _number("maximum"),
-    "minimum": _intrinsic("minimum"),
-    "maximum": _intrinsic("maximum"),
+    "min": _number(_minimum),
+    "max": _number(_maximum),
+    "minimum": _wide(_minimum),
+    "maximum": _wide(_maximum),
     "eq": _compare("oeq"),
     "ne": _compare("une"),
     "lt": _compare("olt"),
