@@ -48,10 +48,11 @@ def _block(block: Block, functions: dict[str, Work]) -> Work:
     total, bounded = 0, True
     loops: list[tuple[int, Value, Work]] = []
     for s in block:
-        total += sum(map(_expr, expressions(s)))
+        guard = s.guard if isinstance(s, Load | Store) else None  # most blocks need none
+        total += sum(_expr(e) for e in expressions(s) if e is not guard)
         match s:
             case Load() | Store():
-                total += _MEMORY - (_expr(s.guard) if s.guard is not None else 0)  # most blocks need no guard
+                total += _MEMORY
             case Atomic():
                 total += _ATOMIC
             case Call():

@@ -83,7 +83,7 @@ class Finder(ABC):
 
     @abstractmethod
     def position(self, e: Expr) -> Span | None:
-        """The span of what runs over the range, None for any other expression."""
+        """The span of ``e``, which runs over the range; None where its extremes may leave i64 or are not known."""
 
     @abstractmethod
     def runs(self, e: Expr) -> bool:

@@ -68,8 +68,7 @@ class _Recorder:
         name = self._client.names[id(program)]
         self._around(name, stream, self._server.launch, program, grid, packed, bindings, stream)
 
-    def prepared(self, program: Any, grid: Any, stream: int) -> Callable[[bytes, Any], None]:
-        return lambda packed, bindings: self.launch(program, grid, packed, bindings, stream)
+    prepared = Server.prepared  # by the launch above
 
     def read(self, *arguments: Any) -> None:
         self._around("(read)", arguments[-1], self._server.read, *arguments)
