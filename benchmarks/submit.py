@@ -83,7 +83,15 @@ def launches(client: ruda.ComputeClient, raw: Raw, notes: list[str]) -> dict[str
         "cuda.bindings, packed": raw.launcher(function, (1, 1, 1), (64, 1, 1), *arrays),
         "cuda.bindings, tuples": lambda: cu.cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, raw.stream, tuples, 0),
     }
-    for name, make in {"cuda.core": _core, "cupy": _cupy, "numba-cuda": _numba, "triton": _triton}.items():
+    makers = {
+        "cuda.core": _core,
+        "cuda.core, config once": _core_configured,
+        "cuda.core, config once, addresses": _core_addressed,
+        "cupy": _cupy,
+        "numba-cuda": _numba,
+        "triton": _triton,
+    }
+    for name, make in makers.items():
         try:
             run = make(arrays, pointers)
             run()
@@ -95,15 +103,41 @@ def launches(client: ruda.ComputeClient, raw: Raw, notes: list[str]) -> dict[str
 
 
 def _core(arrays: list[ruda.Array], pointers: list[int]) -> Run:
-    from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+    """As ``kernel[grid, block](*arrays)`` is: grid and block with each launch, and its own kind of memory."""
+    from cuda.core import LaunchConfig, launch
+
+    stream, kernel, buffers = _core_parts(arrays)
+    return lambda: launch(stream, LaunchConfig(grid=1, block=64), kernel, *buffers)
+
+
+def _core_configured(arrays: list[ruda.Array], pointers: list[int]) -> Run:
+    """As a launcher that was bound once is."""
+    from cuda.core import LaunchConfig, launch
+
+    stream, kernel, buffers = _core_parts(arrays)
+    config = LaunchConfig(grid=1, block=64)
+    return lambda: launch(stream, config, kernel, *buffers)
+
+
+def _core_addressed(arrays: list[ruda.Array], pointers: list[int]) -> Run:
+    """The least it takes: addresses that somebody has taken out of the arrays before."""
+    from cuda.core import LaunchConfig, launch
+
+    stream, kernel, _ = _core_parts(arrays)
+    config = LaunchConfig(grid=1, block=64)
+    return lambda: launch(stream, config, kernel, *pointers)
+
+
+def _core_parts(arrays: list[ruda.Array]) -> tuple[Any, Any, list[Any]]:
+    """A stream, the kernel, and a buffer for each array."""
+    from cuda.core import Device, Program, ProgramOptions
 
     device = Device(0)
     device.set_current()
-    stream = device.create_stream()
     options = ProgramOptions(arch=f"sm_{''.join(map(str, device.compute_capability))}")
     kernel = Program(CUDA, "c++", options).compile("cubin").get_kernel("touch")
-    config = LaunchConfig(grid=1, block=64)
-    return lambda: launch(stream, config, kernel, *pointers)
+    stream = device.create_stream()
+    return stream, kernel, [device.allocate(array.nbytes, stream=stream) for array in arrays]
 
 
 def _cupy(arrays: list[ruda.Array], pointers: list[int]) -> Run:

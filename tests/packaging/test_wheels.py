@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -15,6 +17,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE = "ruda-core"
 DRIVERS = ("ruda-driver-cpu",)
+
+#: On Windows a compiler is no command on the path, and is taken to be there.
+CAN_COMPILE = (Path(sysconfig.get_path("include")) / "Python.h").exists() and (
+    sys.platform == "win32" or shutil.which("cc") is not None
+)
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +86,38 @@ def test_what_a_wheel_holds(installed: tuple[Path, Path, Path]) -> None:
             p.relative_to(ROOT / distribution / "src").as_posix() for p in (ROOT / distribution / "src").rglob("*.py")
         }
         assert on_disk == {name for name in names if name.endswith(".py")}
+
+
+COMPILED = ("ruda.contract._foreign", "ruda.launch._launcher")
+
+
+def imported(python: Path, folder: Path) -> list[bool]:
+    """Whether the compiled parts of core are there."""
+    code = f"import importlib.util as u; print([u.find_spec(n) is not None for n in {COMPILED!r}])"
+    return list(json.loads(run(python, "-c", code, cwd=folder).lower()))
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="no C compiler, or no Python.h")
+def test_a_wheel_made_with_a_compiler_is_compiled(installed: tuple[Path, Path, Path]) -> None:
+    folder, python, wheels = installed
+    assert imported(python, folder) == [True, True]
+    (wheel,) = wheels.glob("ruda_core-*.whl")
+    assert "-none-any" not in wheel.name
+
+
+def test_a_wheel_made_without_one_is_pure_python_and_works(tmp_path: Path) -> None:
+    """``CC`` is a command that fails."""
+    env = {**os.environ, "CC": sys.executable + " -c 0"}
+    make = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(ROOT / CORE)]
+    subprocess.run(make, env=env, check=True, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("ruda_core-*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    run(python, "-m", "pip", "install", "-q", wheel, cwd=tmp_path)
+    assert imported(python, tmp_path) == [False, False]
+    (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
+    assert "right on reference:0" in run(python, "kernel.py", "reference", cwd=tmp_path)
 
 
 def test_core_alone_then_with_a_driver(installed: tuple[Path, Path, Path]) -> None:

@@ -29,6 +29,7 @@ class Context:
     Attributes:
         cu: the module ``cuda.bindings.driver``.
         index, device: the device's position and the driver's handle of it.
+        launch: address of the driver's ``cuLaunchKernelEx``.
         lost: why the device is lost, or "".
         suspects: gives the names of the kernels that may have caused a fault, the likeliest first.
     """
@@ -39,6 +40,7 @@ class Context:
         self.lost = ""
         self.suspects: Callable[[], Iterable[str]] = tuple
         self.device = driver.check(self.cu, self.cu.cuDeviceGet(index))
+        self.launch = driver.entry_point(self.cu, "cuLaunchKernelEx", (11, 8))
         self._handle = driver.check(self.cu, self.cu.cuDevicePrimaryCtxRetain(self.device))
 
     def __enter__(self) -> Self:

@@ -103,6 +103,13 @@ def attribute(index: int, name: str) -> int:
     return int(check(cu, cu.cuDeviceGetAttribute(number, device)))
 
 
+def entry_point(cu: Any, name: str, since: tuple[int, int]) -> int:
+    """Address of a function of the driver, as it was in that version of CUDA."""
+    major, minor = since
+    address, _ = check(cu, cu.cuGetProcAddress(name.encode(), 1000 * major + 10 * minor, cu.cuuint64_t(0)))
+    return int(address)
+
+
 def check(cu: Any, result: tuple[Any, ...]) -> Any:
     """What a call of the driver gave besides its status: None, a value, or a tuple of several.
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ruda.contract import Allocation, Binding, CompiledKernel
+from ruda.contract import Allocation, Binding, CompiledKernel, packed_call
 from ruda.errors import ArgumentError, TooManyResources
 from ruda.target import Dim3
 from ruda_driver_cuda import cubin, driver
@@ -23,11 +23,15 @@ _KEPT = 256
 #: Launches the packed block; the bindings are none.
 Prepared = Callable[[bytes, Sequence[Binding]], None]
 
+#: The driver's launch for a packed block, and its status; what is called with a launch that gave one.
+Call = Callable[[bytes], int]
+Failed = Callable[["Program", Callable[[], int], Callable[["Program"], None]], None]
+
 
 class Program:
     """Code of one kernel on a device.
 
-    A launch leaves the address of the packed block in a slot to which the call points. The block is the one parameter
+    A launch leaves the address of the packed block in a cell to which the call points. The block is the one parameter
     of a kernel in Python, and all parameters of a hand-written one.
 
     Attributes:
@@ -58,9 +62,9 @@ class Program:
                 self.unload()
                 raise
         # As a kernel of a library it runs in the context of its stream, whichever is current.
-        self._function = cu.CUfunction(int(kernel))
+        self._function = int(kernel)
 
-    def prepared(self, grid: Dim3, stream: Stream, failed: Callable[[Program, Any, Any], None]) -> Prepared:
+    def prepared(self, grid: Dim3, stream: Stream, failed: Failed) -> Prepared:
         """What launches ``grid`` on ``stream``; a launch that fails is ``failed``'s (see ``CudaServer``)."""
         key = stream.id, grid
         found = self._kept.get(key)
@@ -100,7 +104,7 @@ class Program:
 
     def too_many(self) -> TooManyResources:
         """The error that a block of this size takes more registers than there are."""
-        return self._over(self._attribute("MAX_THREADS_PER_BLOCK", int(self._function)))
+        return self._over(self._attribute("MAX_THREADS_PER_BLOCK", self._function))
 
     def unload(self) -> None:
         """Give the code back; the caller has waited for its launches."""
@@ -109,31 +113,31 @@ class Program:
             self._libraries.release(self._library)
             self._library = None
 
-    def _made(self, grid: Dim3, stream: Stream, failed: Callable[[Program, Any, Any], None]) -> Prepared:
-        cu, config = self._context.cu, self._context.cu.CUlaunchConfig()
+    def _made(self, grid: Dim3, stream: Stream, failed: Failed) -> Prepared:
+        config = self._context.cu.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = grid
         config.blockDimX, config.blockDimY, config.blockDimZ = self._block
         config.sharedMemBytes = self._dynamic
         config.hStream = stream.handle
-        slot, address, extra = stream.slot, stream.address, 0
+        cell, parameters, extra, keep = stream.address, stream.address, 0, stream.slot
         if self._parameter_bytes is not None:
-            slot, address, extra = _hand_written(self._parameter_bytes)
-        call = functools.partial(cu.cuLaunchKernelEx, config, self._function, address, extra)
+            cell, parameters, extra, keep = _hand_written(self._parameter_bytes)
+        words = config.getPtr(), self._function, parameters, extra
+        call = packed_call(self._context.launch, words, cell, (config, keep))
         if stream.ambient:
             call = functools.partial(self._within, call)
         note = stream.recent.append
 
         def launch(packed: bytes, bindings: Sequence[Binding]) -> None:
-            slot.value = packed
             note(self)
-            if call()[0]:
-                failed(self, call, note)
+            if call(packed):
+                failed(self, functools.partial(call, packed), note)
 
         return launch
 
-    def _within(self, call: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _within(self, call: Call, packed: bytes) -> int:
         with self._context:
-            return call()
+            return call(packed)
 
     def _require_registers(self, kernel: Any) -> None:
         """Refuse a block for which the kernel takes too many registers."""
@@ -167,14 +171,8 @@ class Program:
         return int(context.call(cu.cuKernelGetAttribute, attribute, cu.CUkernel(int(kernel)), context.device))
 
 
-class _Slot(ctypes.c_char_p):
-    """One of some words, which live as long."""
-
-    words: Any
-
-
-def _hand_written(nbytes: int) -> tuple[Any, int, int]:
-    """A slot for parameters of ``nbytes`` in all, and the two arguments with which a launch takes them from there.
+def _hand_written(nbytes: int) -> tuple[int, int, int, Any]:
+    """A cell for the address of parameters of ``nbytes`` in all, a launch's last two arguments, and what holds it all.
 
     Source: the driver API's CU_LAUNCH_PARAM_BUFFER_POINTER (1), CU_LAUNCH_PARAM_BUFFER_SIZE (2) and CU_LAUNCH_PARAM_END
     (0), by which a launch takes all parameters as one buffer.
@@ -182,6 +180,4 @@ def _hand_written(nbytes: int) -> tuple[Any, int, int]:
     words = (ctypes.c_size_t * 6)(1, 0, 2, 0, 0, nbytes)
     begin, word = ctypes.addressof(words), ctypes.sizeof(ctypes.c_size_t)
     words[3] = begin + 5 * word
-    slot = _Slot.from_buffer(words, word)
-    slot.words = words
-    return slot, 0, begin if nbytes else 0
+    return begin + word, 0, begin if nbytes else 0, words

@@ -134,19 +134,19 @@ class CudaServer(Server, ExternalMemory, ExternalStreams, PinnedMemory):
         prepared = program.prepared(grid, self._streams.require(stream), self._relaunch)
         return prepared
 
-    def _relaunch(self, program: Program, call: Any, note: Any) -> None:
+    def _relaunch(self, program: Program, call: Callable[[], int], note: Any) -> None:
         """A launch that failed, made again where the context was missing; nothing of it has run."""
         note.__self__.pop()  # nor is it in doubt
-        (status,) = call()
+        status = call()
         if status in (INVALID_CONTEXT, INVALID_HANDLE):
             with self._context:
-                (status,) = call()
+                status = call()
         if not status:
             note(program)
             return
         if status == OUT_OF_RESOURCES:
             raise program.too_many()
-        self._context.fail(status, f"launch of kernel {program.name}")
+        self._context.fail(self._context.cu.CUresult(status), f"launch of kernel {program.name}")
 
     def flush(self, stream: int) -> None:
         """The driver submits by itself."""

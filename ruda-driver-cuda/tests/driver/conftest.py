@@ -7,6 +7,7 @@ looks at ``calls`` and sets ``fails``; calls that need a current context fail wi
 import ctypes
 import sys
 import types
+import weakref
 from collections import defaultdict, deque
 from enum import IntEnum
 
@@ -41,6 +42,8 @@ class CUresult(IntEnum):
 
 OK = CUresult.CUDA_SUCCESS
 
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+
 
 class Handle(int):
     """What the bindings wrap a pointer in."""
@@ -48,6 +51,16 @@ class Handle(int):
 
 class Record(types.SimpleNamespace):
     """What the bindings have for a struct."""
+
+
+class LaunchConfig(Record):
+    """The struct of a launch, known by its address to the driver's own functions."""
+
+    made = weakref.WeakValueDictionary()
+
+    def getPtr(self):
+        self.made[id(self)] = self
+        return id(self)
 
 
 class Names:
@@ -70,7 +83,8 @@ class FakeDriver(types.ModuleType):
 
     CUresult = CUresult
     CUstream = CUfunction = CUkernel = cuuint64_t = Handle
-    CUlaunchConfig = CUmemPoolProps = CUmemLocation = Record
+    CUmemPoolProps = CUmemLocation = Record
+    CUlaunchConfig = LaunchConfig
 
     def __init__(self, gpus=1, version=13000, started=OK, total=1 << 34):
         super().__init__("cuda.bindings.driver")
@@ -89,6 +103,7 @@ class FakeDriver(types.ModuleType):
         self.clock = 0.0
         self.locked = {}
         self.queries = defaultdict(int)
+        self.launch = _LAUNCH(lambda *words: self._launched(*(word or 0 for word in words)))
 
     def __getattr__(self, name):
         if name.startswith("CU") and not name.startswith("CUDA"):
@@ -124,6 +139,13 @@ class FakeDriver(types.ModuleType):
 
     def _cuDeviceGetAttribute(self, attribute, device):
         return OK, self.gpus[device][attribute.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def _cuGetProcAddress(self, name, version, flags):
+        assert (name, version, flags) == (b"cuLaunchKernelEx", 11080, 0)
+        return OK, ctypes.cast(self.launch, ctypes.c_void_p).value, 0
+
+    def _launched(self, config, function, params, extra):
+        return int(self.cuLaunchKernelEx(LaunchConfig.made[config], Handle(function), params, extra)[0])
 
     def _cuGetErrorString(self, status):
         return OK, status.name.removeprefix("CUDA_ERROR_").replace("_", " ").lower().encode()

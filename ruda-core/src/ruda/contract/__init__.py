@@ -8,6 +8,7 @@ A driver provides a :class:`~ruda.runtime.Runtime` with a :class:`Device`, a
 from ruda.contract.arguments import ArgumentLayout, Slot
 from ruda.contract.compiler import CompiledKernel, Compiler, Source, SourceText
 from ruda.contract.device import Device, Probe, RuntimeOptions
+from ruda.contract.foreign import packed_call
 from ruda.contract.server import Allocation, Binding, ExternalMemory, ExternalStreams, MemoryInfo, PinnedMemory, Server
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "Slot",
     "Source",
     "SourceText",
+    "packed_call",
 ]

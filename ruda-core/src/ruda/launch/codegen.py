@@ -4,7 +4,8 @@
 up what belongs to its arguments and calls it; anything unusual goes to
 ``miss``, which checks everything and has the messages. ``run``, one for each
 entry of that table, compares owners, packs and launches. Neither loops, has
-a check that ``miss`` could have made, or formats anything::
+a check that ``miss`` could have made, or formats anything. Where they are
+compiled, :mod:`ruda.launch.native` has the same in C::
 
     def bound(a=MISSING, x=MISSING, *more, **unknown):  # what follows a * in the kernel is behind more
         try:
@@ -44,6 +45,7 @@ from ruda.contract import Binding, Server
 from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation, Spec
 from ruda.host import Array, Stream
 from ruda.host.scalars import PACK_ERRORS
+from ruda.launch import native
 from ruda.launch.arguments import MISSING, Treatment
 
 Run = Callable[..., None]
@@ -129,7 +131,8 @@ def make_run(
     helpers = {"ERRORS": PACK_ERRORS, "all": all, "map": map, "is_": operator.is_}
     make = _executed(source, name, {p + key: helper for key, helper in helpers.items()})
     run: Run = make(*map(parts.__getattribute__, _PARTS))
-    return run
+    plain = direct and not binds and not captures and len(arrays) == treatments.count("array")
+    return native.runner(run, treatments, parts) if plain else run
 
 
 @functools.lru_cache(maxsize=1024)

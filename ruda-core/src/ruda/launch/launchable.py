@@ -10,6 +10,7 @@ from typing import Any
 from ruda.errors import LaunchError
 from ruda.host import Stream
 from ruda.host.stream import entered
+from ruda.launch import native
 from ruda.launch.arguments import Signature
 from ruda.launch.bound import Config, Launch
 from ruda.launch.codegen import Run, bound_maker
@@ -28,6 +29,7 @@ class Launchable(ABC):
         """For messages: ``or_else`` is another spelling of a launch, ``memory`` where the shared memory's size is."""
         self._name = signature.name
         self._or_else, self._memory = or_else, memory
+        self._params = signature.params
         self._maker = bound_maker(signature.name, signature.params)
         self._bound: dict[Any, Run] = {}
 
@@ -77,7 +79,7 @@ class Launchable(ABC):
     def _launcher(self, config: Config) -> Run:
         launch = self._launch(config)
         bound, launch.key = self._maker(launch.runs, launch.miss)
-        return bound
+        return native.launcher(bound, launch.runs, self._params)
 
 
 def keep(table: dict[Any, Run], key: Any, run: Run) -> Run:
