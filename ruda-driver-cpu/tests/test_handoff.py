@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import pytest
 from ruda_driver_cpu import pool as pool_module
 from ruda_driver_cpu.handoff import Handoff, Job
 from ruda_driver_cpu.llvm_entry import CANCEL, CHUNK, LIMIT, NEXT
-from ruda_driver_cpu.pool import Pool
+from ruda_driver_cpu.pool import Launch, Pool
 from ruda_driver_cpu.server import CpuServer
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *(ctypes.c_int64,) * 3, ctypes.c_void_p, ctypes.c_void_p)
@@ -265,3 +266,38 @@ def test_back_to_back_launches_lose_no_block(threads):
         worker.join()
     for x in arrays:
         np.testing.assert_array_equal(x.numpy(), rounds)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are placed on Linux alone")
+def test_workers_sleep_on_processors_of_their_own_and_run_anywhere():
+    allowed = os.sched_getaffinity(0)
+    pool, ran, both = Pool(3), {}, threading.Barrier(3)
+
+    def work():
+        ran[threading.get_native_id()] = os.sched_getaffinity(0)
+        both.wait(5)
+
+    for _ in range(2):
+        pool.run(Launch(work, lambda: None), 3)
+        assert len(ran) == 3
+        assert set(map(frozenset, ran.values())) == {frozenset(allowed)}
+        deadline = time.monotonic() + 5
+        while any(len(os.sched_getaffinity(worker)) > 1 for worker in ran) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        asleep = [os.sched_getaffinity(worker) for worker in ran]
+        assert [len(seat) for seat in asleep] == [1] * 3
+        assert len(set().union(*asleep)) == min(3, len(allowed))
+    pool.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are placed on Linux alone")
+def test_workers_whose_place_cannot_be_set_work_on(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    pool, ran = Pool(2), []
+    for _ in range(3):
+        pool.run(Launch(lambda: ran.append(1), lambda: None), 2)
+    assert len(ran) >= 3
+    pool.close()

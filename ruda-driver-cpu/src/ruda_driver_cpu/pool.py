@@ -175,9 +175,48 @@ class Pool:
             self._started = True
 
 
+class Seat:
+    """The processor on which a worker sleeps, one of its own where there are enough; awake it goes wherever it likes.
+
+    Else Linux may wake two workers on the same processor, where other threads were busy just before, and leave them
+    there for some ten milliseconds.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._before: set[int] = set()
+        self._works = hasattr(os, "sched_setaffinity")
+
+    def take(self) -> None:
+        """Called before the worker may sleep."""
+        if self._works and not self._before:
+            allowed = os.sched_getaffinity(0)
+            if self._go({sorted(allowed)[self._number % len(allowed)]}):
+                self._before = allowed
+
+    def leave(self) -> None:
+        """Called once it is awake."""
+        if self._before:
+            self._go(self._before)
+            self._before = set()
+
+    def _go(self, processors: set[int]) -> bool:
+        try:
+            os.sched_setaffinity(0, processors)
+        except OSError:  # a sandbox may forbid it
+            self._works = False
+        return self._works
+
+
 def _work(queue: SimpleQueue[Launch | Handoff | None], handoff: Handoff, number: int) -> None:
-    section = min(number + 1, MOST)
-    while (item := queue.get()) is not None:
+    section, seat = min(number + 1, MOST), Seat(number)
+    while True:
+        if queue.empty():
+            seat.take()
+        item = queue.get()
+        seat.leave()
+        if item is None:
+            return
         if isinstance(item, Launch):
             item.join()
         del item  # keep nothing of it while waiting
