@@ -11,6 +11,7 @@ import ruda
 from ruda import dsl, registry, types
 from ruda.frontend import calls, habits
 from ruda.frontend.calls import Intrinsic
+from ruda.host import habits as host_habits
 from ruda.ir.ops import ATOMICS, OPS, SUBGROUPS, Op
 from ruda.target import Target
 from ruda.types import ScalarType
@@ -198,9 +199,25 @@ def habit(*frameworks: str) -> str:
     return table(("there", "here"), rows)
 
 
+def host_habit() -> str:
+    """What the names of frameworks on the host are answered with; those with one answer share a row."""
+    rows: dict[str, list[str]] = {}
+    for owner, found in (
+        ("client", host_habits.CLIENT),
+        ("a", host_habits.ARRAY),
+        ("stream", host_habits.STREAM),
+        ("event", host_habits.EVENT),
+    ):
+        for name, here in found.items():
+            rows.setdefault(here, []).append(f"`{owner}.{name}`")
+    return table(("there", "here"), ((", ".join(names), _cell(here)) for here, names in rows.items()))
+
+
 def _cell(text: str) -> str:
     """Code as code, where the text begins with it."""
-    if text.startswith(("dsl.", "client.", "kernel.", "@", "x if ")):
+    if text.startswith(
+        ("dsl.", "client.", "kernel", "a.", "a[", "stream.", "event.", "start.", "torch.", "@", "x if ")
+    ):
         for found in re.finditer(r",? (?:on the host|or|for)\b|[;,] |$", text):
             code = text[: found.start()]
             if code.count("(") == code.count(")") and code.count("[") == code.count("]"):
@@ -245,7 +262,7 @@ def members(path: str) -> str:
     for name in (n for c in reversed(cls.__mro__) for n in vars(c)):
         found = inspect.getattr_static(cls, name)
         doc = _doc(getattr(found, "__doc__", None) or getattr(getattr(found, "func", None), "__doc__", None))
-        if name.startswith("_") or not doc or name in _INSIDE.get(path, ()):
+        if name.startswith("_") or not doc or name in _INSIDE.get(path, ()) or isinstance(found, host_habits.Habit):
             continue
         call = f"({_signature(getattr(cls, name), 1)})" if inspect.isfunction(found) else ""
         line = (f"`.{name}{call}`", doc)
@@ -276,6 +293,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "subgroup": subgroup,
     "python-names": python_names,
     "habits": habit,
+    "host-habits": host_habit,
     "targets": targets,
     "members": members,
 }

@@ -110,6 +110,8 @@ def _lost_device() -> None:
     cu = SimpleNamespace(
         cuDeviceGet=lambda index: (status.CUDA_SUCCESS, index),
         cuDevicePrimaryCtxRetain=lambda device: (status.CUDA_SUCCESS, 1),
+        cuuint64_t=int,
+        cuGetProcAddress=lambda name, version, flags: (status.CUDA_SUCCESS, 1, 0),
         cuGetErrorString=lambda error: (status.CUDA_SUCCESS, b"an illegal memory access was encountered"),
     )
     with mock.patch.object(driver, "load", return_value=cu):
@@ -147,8 +149,17 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "type of a variable": lambda: run("best = dsl.i32(0)\nif n > 1:\n    best = a[1]"),
     "type in a function": lambda: run("a[0] = twice(n, 2)", before="@dsl.func\ndef twice(x):\n    return x + x\n\n"),
     "type of an array": lambda: run("a[0] = a + 1"),
+    "type of a length": lambda: run("a[0] = len(n)"),
+    "type of a part": lambda: run("if n > 1:\n    z = ((1, 2), n)\nelse:\n    z = (3, n)\na[0] = z[1]"),
+    "type of a number in a part": lambda: run("if n > 1:\n    z = (1, n)\nelse:\n    z = (1, a[0])\na[0] = z[1]"),
+    "type of a part of a result": lambda: run(
+        "a[0] = pair(n)[1]",
+        before="@dsl.func\ndef pair(n):\n    if n > 1:\n        return 1, 2\n    return 1, (2, 3)\n\n",
+    ),
     "type of text": lambda: run("a[0] = 'zero'"),
     "name": lambda: run("i = dsl.globl_idx.x\na[i] = n"),
+    "name of an axis": lambda: run("a[0] = dsl.thread_idx.w"),
+    "name of an item": lambda: run("a[0] = dsl.grid(2).x"),
     "name of numba": lambda: run("i = cuda.threadIdx.x\na[i] = n"),
     "name that is unset": lambda: run("for i in range(n):\n    total += a[i]\na[0] = total"),
     "value": lambda: run("x = dsl.u8(n) + 300"),

@@ -259,7 +259,7 @@ NAMES = {f.__name__: f for f in (ping, sometimes, both, shapes, typed, add, fill
         ("a[0] = ping(3)", "recursion: ping -> pong -> ping"),
         ("a[0] = sometimes(a[0])", "some way through sometimes ends without a return"),
         ("a[0] = both(a[0])", "both returns a value elsewhere and nothing here"),
-        ("a[0], a[1] = shapes(a[0])", "shapes returns a tuple of 2 elsewhere, and f32 here"),
+        ("a[0], a[1] = shapes(a[0])", "shapes(...) is a tuple of 2 elsewhere, and f32 here"),
         ("a[0] = add(1)", "add: argument y is missing"),
         ("a[0] = add(1, 2, 3)", "add takes 2 arguments, 3 are given"),
         ("a[0] = add(1, z=2)", "add has no parameter z"),

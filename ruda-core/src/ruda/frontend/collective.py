@@ -139,6 +139,8 @@ def _fence(b: Builder, made: Call, scope: Value) -> None:
 class Place(Symbol):
     """``dsl.lane_idx`` and its like: of the index type, except for the size, which is a compile-time constant."""
 
+    __ruda_advice__ = "leave it out: it is a number"
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -82,7 +82,7 @@ class Topology(KernelValue):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.__ruda_advice__ = f"name an axis: dsl.{name}.x"
+        self.__ruda_advice__ = f"name an axis: dsl.{name}.x, .y or .z"
 
     def kernel_attribute(self, b: Builder, name: str, pos: ir.Pos) -> Value | None:
         """The value of one axis; block dimensions are constants."""

@@ -135,6 +135,7 @@ def attribute_of(b: Builder, base: object, name: str, node: ast.Attribute) -> Va
     except AttributeError:
         under_dsl = name_of(base).partition(".")[0] == "ruda"
         hint = habits.bare(name) or (habits.anywhere(name) if under_dsl else None) or _did_you_mean(name, dir(base))
+        hint = hint or getattr(base, "__ruda_advice__", None)
         raise b.error(KernelNameError, f"{name_of(base)} has no {name}", pos, hint) from None
     return captured(b, value, ast.unparse(node), pos)
 

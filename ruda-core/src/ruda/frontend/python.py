@@ -215,14 +215,16 @@ def len_(b: Builder, made: Call, x: Value) -> Value:
     """``len(x)`` of an array's first axis, a tuple or a string."""
     if isinstance(x, View | Records):
         if x.rank == 0:
-            raise b.error(KernelTypeError, f"{x.what} has rank 0 and no length", made.pos)
+            what = f"{x.what} has rank 0 and no length"
+            raise b.error(KernelTypeError, what, made.pos, "read its only element: a[()]")
         return extents(b, x)[0]
     items = x.lanes if isinstance(x, Vec) else unpack(x)
     if items is not None:
         return Static(len(items))
     if isinstance(x, Static) and isinstance(x.value, str):
         return Static(len(x.value))
-    raise b.error(KernelTypeError, f"len of {describe(x)}", made.pos)
+    hint = "it takes an array, a tuple, a vector or a string"
+    raise b.error(KernelTypeError, f"len of {describe(x)}", made.pos, hint)
 
 
 def range_(b: Builder, made: Call, *bounds: Value) -> Value:

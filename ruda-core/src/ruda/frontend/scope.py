@@ -26,6 +26,7 @@ from ruda.frontend.values import (
     Vec,
     assemble,
     describe,
+    part_of,
     parts,
 )
 from ruda.frontend.variables import Key, Variable
@@ -34,6 +35,18 @@ from ruda.frontend.views import Records, View
 if TYPE_CHECKING:
     from ruda.frontend.builder import Builder
     from ruda.frontend.source import KernelSource
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A local name or a part of what it holds: as the IR has it (``z.0``), and as it is written (``z[0]``)."""
+
+    name: str
+    shown: str
+
+    def part(self, form: Form, i: int) -> Holder:
+        """The part ``i`` of a value that is made so."""
+        return Holder(f"{self.name}.{i}", part_of(self.shown, form, i))
 
 
 @dataclass
@@ -106,7 +119,7 @@ class Scope:
             return self.values[name]
         if name not in self.slots:
             # Set later in the loop that is being built: only its type is known, from the run before.
-            slot = self._scalar_slot(b, name)
+            slot = self._scalar_slot(b, self._holder(name))
             slot.variable.used = True
             if slot.variable.type is None:
                 what = f"{name} is read before any path sets it"
@@ -144,23 +157,28 @@ class Scope:
                 KernelTypeError, f"{describe(value)} cannot be kept in a name", pos, f"write it in the {where}"
             )
         self.is_set.add(name)
+        holder = self._holder(name)
         if name in self.names.single and not (name in self.names.changed and isinstance(value, Tuple | Vec | Record)):
-            self.values[name] = self._bind(b, name, value, pos, loop or name in self.names.once)
+            self.values[name] = self._bind(b, holder, value, pos, loop or name in self.names.once)
             return
         slot = self.slots.get(name)
         if slot is None:
-            slot = self.slots[name] = self._slot(b, name, value)
-        self._assign(b, name, slot, value, pos)
+            slot = self.slots[name] = self._slot(b, holder, value)
+        self._assign(b, holder, slot, value, pos)
 
-    def _bind(self, b: Builder, name: str, value: Value, pos: ir.Pos, alone: bool) -> Value:
+    def _holder(self, name: str) -> Holder:
+        return Holder(name, f"{self.source.name}(...)" if name == RESULT else name)
+
+    def _bind(self, b: Builder, holder: Holder, value: Value, pos: ir.Pos, alone: bool) -> Value:
         """``value`` as something that never changes; ``alone`` says that no other value has this name."""
+        name = holder.name
         match value:
             case Static() if alone or not value.is_number:
                 return value
             case TableItem() if alone:
                 return value
             case Static() | Typed() | Choice() | TableItem():
-                variable = b.variables.get((*self.key, name), name)
+                variable = b.variables.get((*self.key, name), holder.shown)
                 type = type_of(b, value, pos)
                 if type.weak or not alone:
                     type = b.variables.join(b, variable, type, pos)
@@ -168,34 +186,35 @@ class Scope:
                 return Typed(expr, type.index, frozenset([variable]) if type.weak else frozenset())
             case Tuple() | Vec() | Record() | Bundle():
                 form, items = parts(value) or (0, ())
-                bound = (self._bind(b, f"{name}.{i}", item, pos, alone) for i, item in enumerate(items))
+                bound = (self._bind(b, holder.part(form, i), item, pos, alone) for i, item in enumerate(items))
                 return assemble(form, tuple(bound))
             case View():
                 return value.with_exprs([b.let(e, f"{name}.{i}", pos) for i, e in enumerate(value.exprs)])
             case Records():
-                return value.with_fields(self._bind(b, name, field, pos, alone) for field in value.fields)
+                return value.with_fields(self._bind(b, holder, field, pos, alone) for field in value.fields)
             case _:
                 raise AssertionError(value)
 
-    def _scalar_slot(self, b: Builder, name: str) -> ScalarSlot:
-        return ScalarSlot(b.variables.get((*self.key, name), name), b.fresh(name))
+    def _scalar_slot(self, b: Builder, holder: Holder) -> ScalarSlot:
+        return ScalarSlot(b.variables.get((*self.key, holder.name), holder.shown), b.fresh(holder.name))
 
-    def _slot(self, b: Builder, name: str, value: Value) -> Slot:
+    def _slot(self, b: Builder, holder: Holder, value: Value) -> Slot:
         taken = parts(value)
         if taken is not None:
             form, items = taken
-            return PartsSlot(form, [self._slot(b, f"{name}.{i}", item) for i, item in enumerate(items)])
+            return PartsSlot(form, [self._slot(b, holder.part(form, i), item) for i, item in enumerate(items)])
         if isinstance(value, View):
-            key = (*self.key, name)
+            key = (*self.key, holder.name)
             view = value.with_sliced(value.sliced | b.variables.sliced(key), b.index.scalar)
-            return ViewSlot(key, view, [self._scalar_slot(b, f"{name}.{i}") for i in range(len(view.exprs))])
+            count = len(view.exprs)
+            return ViewSlot(key, view, [self._scalar_slot(b, holder.part(count, i)) for i in range(count)])
         if isinstance(value, Records):
-            return RecordsSlot(value, [self._slot(b, name, field) for field in value.fields])
+            return RecordsSlot(value, [self._slot(b, holder, field) for field in value.fields])
         if isinstance(value, Static) and not value.is_number:
             return value
-        return self._scalar_slot(b, name)
+        return self._scalar_slot(b, holder)
 
-    def _assign(self, b: Builder, name: str, slot: Slot, value: Value, pos: ir.Pos) -> None:
+    def _assign(self, b: Builder, holder: Holder, slot: Slot, value: Value, pos: ir.Pos) -> None:
         match slot, value:
             case ScalarSlot(variable=variable), (Static() | Typed() | Choice() | TableItem()) if not _is_object(value):
                 type = b.variables.join(b, variable, type_of(b, value, pos), pos)
@@ -205,7 +224,7 @@ class Scope:
                 taken = parts(value)
                 if taken is not None and taken[0] == form:
                     for i, (part, item) in enumerate(zip(slots, taken[1], strict=True)):
-                        self._assign(b, f"{name}.{i}", part, item, pos)
+                        self._assign(b, holder.part(form, i), part, item, pos)
                     return
             case ViewSlot(key=key, view=view, exprs=variables), View():
                 axes = view.sliced | value.sliced
@@ -215,21 +234,21 @@ class Scope:
                     b.variables.meets_slices(key, axes)
                     if same.like(view):  # else the builder runs again
                         for part, expr in zip(variables, same.exprs, strict=True):
-                            self._assign(b, name, part, Typed(as_index(b, expr, pos)), pos)
+                            self._assign(b, holder, part, Typed(as_index(b, expr, pos)), pos)
                     return
             case RecordsSlot(array=array, fields=slots), Records() if array.type == value.type:
                 for part, field in zip(slots, value.fields, strict=True):
-                    self._assign(b, name, part, field, pos)
+                    self._assign(b, holder, part, field, pos)
                 return
             case Static(value=old), Static(value=new) if old is new or old == new:
                 return
         before = self._read(slot)
-        if name == RESULT:
-            what = f"{b.scope.source.name} returns {describe(before)} elsewhere, and {describe(value)} here"
+        if holder.name.partition(".")[0] == RESULT:
+            what = f"{holder.shown} is {describe(before)} elsewhere, and {describe(value)} here"
             raise b.error(KernelTypeError, what, pos, "return values of one kind, and tuples of one length")
         raise b.error(
             KernelTypeError,
-            f"{name} already holds {describe(before)}, which cannot become {describe(value)}",
+            f"{holder.shown} already holds {describe(before)}, which cannot become {describe(value)}",
             pos,
             "use another name: what one name holds are parts of one array, of the same axes and with one step"
             if isinstance(before, View | Records) and isinstance(value, View | Records)

@@ -14,7 +14,7 @@ from ruda.frontend.members import METHODS, position, swizzle, value_attribute
 from ruda.frontend.operators import index_expression, python
 from ruda.frontend.selection import extents, lane, load, select, size
 from ruda.frontend.tuples import item
-from ruda.frontend.values import Bundle, Cut, Record, Static, Typed, Value, Vec, describe, pack, unpack
+from ruda.frontend.values import Bundle, Cut, Record, Static, Tuple, Typed, Value, Vec, describe, pack, unpack
 from ruda.frontend.views import Records, View, first_view
 from ruda.types import VecType
 
@@ -113,7 +113,13 @@ def attribute_place(b: Builder, node: ast.Attribute, base: Value) -> Value:
             return value_attribute(b, base, node.attr, pos)
         case Static():
             return attribute_of(b, base.value, node.attr, node)
-    hint = f"its fields are {', '.join(base.type.names)}" if isinstance(base, Bundle) else _OF_NUMBERS.get(node.attr)
+    match base:
+        case Bundle():
+            hint = f"its fields are {', '.join(base.type.names)}"
+        case Tuple():
+            hint = "index it, as in x[0], or give each item a name: x, y = ..."
+        case _:
+            hint = _OF_NUMBERS.get(node.attr, "numbers have dtype")
     raise b.error(KernelNameError, f"{describe(base)} has no attribute {node.attr}", pos, hint)
 
 

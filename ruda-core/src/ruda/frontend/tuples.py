@@ -39,7 +39,8 @@ def item(b: Builder, base: Value, index: Value, pos: ir.Pos) -> Value:
     if items is None:
         launched = isinstance(base, Static) and hasattr(base.value, "forall")
         hint = "a kernel is launched from the host; move the code into a function decorated with @dsl.func"
-        hint = hint if launched else "only arrays and tuples can"
+        advice = getattr(base.value, "__ruda_advice__", None) if isinstance(base, Static) else None
+        hint = hint if launched else advice or "only arrays and tuples can"
         raise b.error(KernelTypeError, f"{describe(base)} cannot be indexed", pos, hint)
     if isinstance(index, Static):
         position = _static_item(b, tuple(range(len(items))), index.value, pos).value

@@ -238,6 +238,16 @@ def parts(value: Value) -> tuple[Form, tuple[Value, ...]] | None:
     return None if items is None else (len(items), items)
 
 
+def part_of(name: str, form: Form, i: int) -> str:
+    """How the item ``i`` of ``name``, which is made so, is written."""
+    match form:
+        case StructType():
+            return f"{name}.{form.fields[i].name}"
+        case BundleType():
+            return f"{name}.{form.names[i]}"
+    return f"{name}[{i}]"
+
+
 def assemble(form: Form, items: tuple[Value, ...]) -> Value:
     """The value that :func:`parts` took apart."""
     match form:

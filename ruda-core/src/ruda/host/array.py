@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ruda.contract import Binding
 from ruda.errors import ArrayError, DtypeError
-from ruda.host import scalars, transfer, views
+from ruda.host import habits, scalars, transfer, views
+from ruda.host.habits import Answering
 from ruda.host.memory import Memory
 from ruda.host.protocols import Protocols
 from ruda.host.stream import raise_faults
@@ -30,30 +31,6 @@ from ruda.types import (
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
 
-_HINTS = {
-    "copy_to_host": "numpy()",
-    "to_numpy": "numpy()",
-    "clone": "copy()",
-    "contiguous": "copy()",
-    "get": "numpy()",
-    "to_host": "numpy()",
-    "cpu": "numpy()",
-    "tolist": "numpy().tolist()",
-    "copy_to_device": "copy_(x)",
-    "set": "copy_(x)",
-    "ravel": "reshape(-1)",
-    "flatten": "copy().reshape(-1)",
-    "transpose": "T",
-    "device": "client.device",
-    "itemsize": "dtype.itemsize",
-    "tobytes": "numpy().tobytes()",
-    "any": "numpy().any()",
-    "all": "numpy().all()",
-    "argmin": "numpy().argmin()",
-    "argmax": "numpy().argmax()",
-    "prod": "numpy().prod()",
-}
-
 #: Bytes that a pattern of ``Server.fill`` may have.
 _PATTERNS = (1, 2, 4, 8)
 
@@ -68,7 +45,13 @@ class Operations(Protocol):
         """``"sum"``, ``"min"``, ``"max"`` or ``"mean"`` of all elements."""
 
 
-class Array(Protocols):
+class Array(
+    Protocols,
+    Answering,
+    what="an array on a device",
+    habits=habits.ARRAY,
+    another="a.copy(), or client.array(x) of a pickled a.numpy()",
+):
     """An array on a device; made by ``client.array``, ``empty``, ``zeros`` or ``full``, and by views of these.
 
     Indexing with ints, slices, ``...`` and None, ``.T``, :meth:`reshape` and
@@ -324,12 +307,6 @@ class Array(Protocols):
         if self.start % align or any(stride % new for stride in strides):
             raise ArrayError(f"elements are not aligned for {elem}; write .copy() first")
         return self._viewed(elem, shape, strides, 0)
-
-    if not TYPE_CHECKING:  # or the type checker would take any name
-
-        def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; write .{_HINTS[name]}" if name in _HINTS else ""
-            raise AttributeError(f"an array on a device has no {name!r}{hint}", name=name, obj=self)
 
     # --- inside ---
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import Any, Self, cast
 
 import numpy.typing as npt
 
@@ -23,10 +23,11 @@ from ruda.contract import (
     Server,
 )
 from ruda.errors import RudaError
-from ruda.host import dlpack, ownership, process, profiling
+from ruda.host import dlpack, habits, ownership, process, profiling
 from ruda.host.allocator import Allocator
 from ruda.host.array import Array
 from ruda.host.diagnostics import Ring
+from ruda.host.habits import Answering
 from ruda.host.memory import Deferred, Ids, Memory
 from ruda.host.pinned import Pinned
 from ruda.host.pool import MemoryUsage, Pool
@@ -40,17 +41,6 @@ from ruda.types import ScalarType, as_element
 
 _defaults: ContextVar[tuple[ComputeClient, ...]] = ContextVar("ruda_default_client", default=())
 
-#: Methods of other frameworks, and what they are called here.
-_HINTS = {
-    "to_device": "array(x)",
-    "asarray": "array(x)",
-    "from_numpy": "array(x)",
-    "device_array": "empty(shape, dtype)",
-    "synchronize": "sync()",
-    "ones": "full(shape, 1, dtype)",
-    "arange": "array(np.arange(n))",
-}
-
 
 def default_client() -> ComputeClient | None:
     """The client of the innermost ``with client:`` of this context, or None."""
@@ -58,7 +48,7 @@ def default_client() -> ComputeClient | None:
     return stack[-1] if stack else None
 
 
-class ComputeClient:
+class ComputeClient(Answering, what="a client", habits=habits.CLIENT, another="ruda.client(...)"):
     """One open device: arrays, streams, events and memory. Every method may be called from any thread.
 
     ``with client:`` makes it the default of launches that have no array,
@@ -398,9 +388,3 @@ class ComputeClient:
 
     def __repr__(self) -> str:
         return f"<client of {self.device}>"
-
-    if not TYPE_CHECKING:  # or the type checker would take any name
-
-        def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; write client.{_HINTS[name]}" if name in _HINTS else ""
-            raise AttributeError(f"a client has no {name!r}{hint}", name=name, obj=self)

@@ -84,9 +84,6 @@ class Protocols:
     def __setitem__(self, index: Any, value: Any) -> Never:
         raise ArrayError("elements are not assigned one by one; write a[index].fill(value) or a[index].copy_(x)")
 
-    def __reduce__(self) -> Never:
-        raise ArrayError("an array on a device is not pickled; pickle a.numpy(), and make another with client.array(x)")
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Never:
         """NumPy's functions and operators; they would copy to the host unasked."""
         _refuse(ufunc.__name__)

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
 from ruda.errors import DeviceFault, RudaError, ServerUnhealthy
+from ruda.host import habits
+from ruda.host.habits import Answering
 
 if TYPE_CHECKING:
     from ruda.host.client import ComputeClient
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 entered: ContextVar[tuple[Stream, ...]] = ContextVar("ruda_streams", default=())
 
 
-class Stream:
+class Stream(Answering, what="a stream", habits=habits.STREAM, another="client.stream()"):
     """Work that runs in the order in which it was enqueued; made by ``client.stream()``.
 
     Work of two streams may overlap. Arrays order it where they are shared: a
@@ -121,7 +123,7 @@ def raise_faults(streams: Sequence[Stream]) -> None:
         raise ServerUnhealthy(f"{streams[0].client.device}: earlier work failed", faults)
 
 
-class Event:
+class Event(Answering, what="an event", habits=habits.EVENT, another="client.event()"):
     """A point in a stream; made by ``client.event()`` or ``stream.record()``. It goes when nothing names it any more.
 
     Attributes:
