@@ -3,15 +3,16 @@
 LLVM vectorises the innermost of these loops. Threads between two barriers are
 not ordered, so each loop's accesses form an access group that the loop
 declares free of dependences between its rounds (``llvm.loop.parallel_accesses``),
-except where :func:`is_ordered` says that the order inside one round matters.
+except where ``bodies.is_ordered`` says that the order inside one round matters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from ruda.ir import Atomic, Block, Call, Expr, Fence, Kernel, Load, Local, Statement, Store, walk
+from ruda.ir import Call, Expr, Kernel, Local, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
@@ -23,10 +24,11 @@ from ruda.passes.regions import (
     Region,
     ThreadLoop,
 )
-from ruda.types import f32
+from ruda_driver_cpu import llvm_rows
+from ruda_driver_cpu.bodies import INTERLEAVED, at_once, is_ordered, widest
 from ruda_driver_cpu.busy import busy
 from ruda_driver_cpu.llvm_assume import assume, assume_inside
-from ruda_driver_cpu.llvm_scope import Assumptions, Place, Row
+from ruda_driver_cpu.llvm_scope import Assumptions, Place, Row, Scope
 from ruda_driver_cpu.llvm_statements import CountedLoop, Counter, Statements, is_long
 from ruda_driver_cpu.llvm_writer import mem, reg
 
@@ -34,9 +36,8 @@ from ruda_driver_cpu.llvm_writer import mem, reg
 #: around it are too: copies of a vectorised loop cost time to compile and save none.
 WHOLE = 8
 
-#: A loop over at least LONG_ROW threads of at most WIDE statements, none of them a call, works on INTERLEAVED vectors
-#: at a time, so that more loads are under way; on one, where there are more than ACCESSES to memory.
-LONG_ROW, WIDE, INTERLEAVED, ACCESSES = 128, 16, 4, 4
+#: A loop over at least so many threads is a long one.
+LONG_ROW = 128
 
 #: The most statements of a loop over threads that is taken apart into vectors whole.
 HELD = 32
@@ -262,7 +263,7 @@ class Regions:
         compile.
         """
         scope = self.statements.scope
-        w, indices = scope.writer, scope.indices
+        w = scope.writer
         group = "" if is_ordered(region.body) else w.module.meta("distinct !{}")
         row, index = scope.merged, self.kernel.index
         rounds: dict[str, int | str] = dict(zip("xyz", self.kernel.block_dim, strict=True))
@@ -274,27 +275,34 @@ class Regions:
             rounds["x"] = part.threads
         innermost = next((axis for axis, count in rounds.items() if count != 1), "")
         body = list(walk(region.body))
-        linear = "0"
         first = str(part.first)
         if row is not None and row.first != "0":
             first = scope.narrowed(row.first, index)
         longest = rounds.get(innermost, 1)
         whole, long = (isinstance(longest, str) or longest >= least for least in (WHOLE, LONG_ROW))
+        together = llvm_rows.rows_together(region.body, scope) if group and part.cond is None else 1
+        threads = llvm_rows.lanes(scope, together)
+        linear = ["0"] * together
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
-                here = "0"
+                here = ["0"] * together
                 if rounds[axis] != 1:
                     wide = interleaved or (at_once(body) if long else 0)
                     meta = self.loop_meta(group, whole=whole, wide=wide if axis == innermost else 0, few=few)
-                    repeat = w.repeat(rounds[axis], type=reg(index), hint=f"threads.{axis}", meta=meta)
-                    here = loops.enter_context(repeat)
+                    count = size // together if axis == "y" and together > 1 else rounds[axis]
+                    round = loops.enter_context(w.repeat(count, type=reg(index), hint=f"threads.{axis}", meta=meta))
+                    here = [round] * together
+                    if axis == "y" and together > 1:
+                        base = w.op(f"mul nuw nsw {reg(index)} {round}, {together}")
+                        here = [w.op(f"add nuw nsw {reg(index)} {base}, {row}") for row in range(together)]
                 if axis == "x" and first != "0":
-                    here = w.op(f"add nuw nsw {reg(index)} {here}, {first}")
-                indices[f"thread_idx_{axis}"] = here
-                linear = self.flatten(linear, here, size)
-                self.global_index(axis, here, size)
+                    here = [w.op(f"add nuw nsw {reg(index)} {here[0]}, {first}")] * together
+                for number, thread in enumerate(threads):
+                    thread.indices[f"thread_idx_{axis}"] = here[number]
+                    linear[number] = self.flatten(linear[number], here[number], size)
+                    self.global_index(thread, axis, here[number], size)
             with scope.assuming(Assumptions({} if part.cond is None else {part.cond: True})):
-                self.body(region, linear, group)
+                self.body(region, threads, linear, group)
             if innermost and any(is_long(s, self.statements.functions) for s in body):
                 self.statements.poll()
 
@@ -321,78 +329,45 @@ class Regions:
         wide = here if self.kernel.index.bits == 64 else w.op(f"zext nneg {reg(self.kernel.index)} {here} to i64")
         return wide if linear == "0" else w.op(f"add nuw nsw i64 {w.op(f'mul nuw nsw i64 {linear}, {size}')}, {wide}")
 
-    def global_index(self, axis: str, here: str, size: int) -> None:
-        w, indices, index = self.statements.scope.writer, self.statements.scope.indices, reg(self.kernel.index)
+    def global_index(self, thread: Scope, axis: str, here: str, size: int) -> None:
+        w, indices, index = thread.writer, thread.indices, reg(self.kernel.index)
         base = w.op(f"mul nuw nsw {index} {indices[f'block_idx_{axis}']}, {size}")
         indices[f"global_idx_{axis}"] = w.op(f"add nuw nsw {index} {base}, {here}")
 
-    def body(self, region: ThreadLoop, linear: str, group: str) -> None:
-        """One thread: its context locals come from their slots, and go back."""
+    def body(self, region: ThreadLoop, threads: Sequence[Scope], linear: Sequence[str], group: str) -> None:
+        """One thread, or one of each of several rows: context locals come from their slots, and go back."""
         statements, scope = self.statements, self.statements.scope
         w = scope.writer
         tail = f", !llvm.access.group {group}{w.module.private}" if group else w.module.private
-        addresses = {
-            n: w.op(f"getelementptr inbounds {mem(n.type)}, ptr {self.context[n].address}, i64 {linear}")
-            for n in region.loads
-        }
-        for local, address in addresses.items():
-            value = w.op(f"load {mem(local.type)}, ptr {address}, align {local.type.size}{tail}")
-            if mem(local.type) != reg(local.type):
-                value = w.op(f"trunc i8 {value} to i1")
-            w.do(f"store {reg(local.type)} {value}, ptr {scope.slot(local)}")
+        slots = [{local: self.context_slot(local, place) for local in region.loads} for place in linear]
+        for thread, addresses in zip(threads, slots, strict=True):
+            for local, address in addresses.items():
+                value = w.op(f"load {mem(local.type)}, ptr {address}, align {local.type.size}{tail}")
+                if mem(local.type) != reg(local.type):
+                    value = w.op(f"trunc i8 {value} to i1")
+                w.do(f"store {reg(local.type)} {value}, ptr {thread.slot(local)}")
         plain = dict(scope.places)
         for name, place in plain.items():
             if place.stride != 1:
-                scope.places[name] = Place(place.address, place.stride, linear)
+                scope.places[name] = Place(place.address, place.stride, linear[0])
         statements.end = w.name("end")
         statements.access.group = group
-        statements.block(region.body)
+        if len(threads) == 1:
+            statements.block(region.body)
+        else:
+            llvm_rows.write(statements, threads, region.body)
         statements.access.group = ""
         scope.places = plain
         w.jump(statements.end)
         w.place(statements.end)
-        for local in region.saves:
-            value = w.op(f"load {reg(local.type)}, ptr {scope.slot(local)}")
-            if mem(local.type) != reg(local.type):
-                value = w.op(f"zext i1 {value} to i8")
-            w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")
+        for thread, addresses in zip(threads, slots, strict=True):
+            for local in region.saves:
+                value = w.op(f"load {reg(local.type)}, ptr {thread.slot(local)}")
+                if mem(local.type) != reg(local.type):
+                    value = w.op(f"zext i1 {value} to i8")
+                w.do(f"store {mem(local.type)} {value}, ptr {addresses[local]}, align {local.type.size}{tail}")
 
-
-def at_once(body: list[Statement]) -> int:
-    """How many vectors a long loop with this body works on at a time; 0, which is LLVM's to say, where numbers are more
-    than memory.
-    """
-    if len(body) > WIDE or any(isinstance(s, Call) for s in body):
-        return 0
-    return INTERLEAVED if sum(isinstance(s, Load | Store) for s in body) <= ACCESSES else 1
-
-
-def widest(body: list[Statement]) -> int:
-    """The bytes of the widest element that ``body`` accesses."""
-    return max((s.type.size for s in body if isinstance(s, Load | Store)), default=f32.size)
-
-
-def is_ordered(body: Block) -> bool:
-    """Whether LLVM must work out the dependences of a loop with this body by itself.
-
-    Of a loop that is declared free of them, its vectoriser also merges accesses inside a round: loads of one array
-    at constant distances move up to the first of them, stores move down to the last, past all that lies between.
-    """
-    seen: list[Load | Store] = []
-    for statement in walk(body):
-        if isinstance(statement, Atomic | Fence):
-            return True
-        if isinstance(statement, Load | Store):
-            between = _since_twin(seen, statement)
-            if between and (isinstance(statement, Store) or any(isinstance(s, Store) for s in between)):
-                return True
-            seen.append(statement)
-    return False
-
-
-def _since_twin(seen: list[Load | Store], statement: Load | Store) -> list[Load | Store]:
-    """The accesses after the last one of the same kind to the same memory; none where there is no such access."""
-    for number in range(len(seen) - 1, -1, -1):
-        if seen[number].memory == statement.memory and type(seen[number]) is type(statement):
-            return seen[number + 1 :]
-    return []
+    def context_slot(self, local: Local, linear: str) -> str:
+        """Where a context local of the thread at that place in the block lies."""
+        address = self.context[local].address
+        return self.statements.scope.writer.op(f"getelementptr inbounds {mem(local.type)}, ptr {address}, i64 {linear}")

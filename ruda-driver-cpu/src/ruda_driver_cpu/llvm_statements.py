@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 
@@ -34,7 +36,7 @@ from ruda_driver_cpu import ranges
 from ruda_driver_cpu.llvm_memory import Access
 from ruda_driver_cpu.llvm_rounds import assume_rounds
 from ruda_driver_cpu.llvm_scope import Assumptions, Scope, array_bytes
-from ruda_driver_cpu.llvm_writer import mem, reg, zero
+from ruda_driver_cpu.llvm_writer import Writer, mem, reg, zero
 
 #: A For of more statements than LONG is worth a look at the cancel flag after it; one of more rounds than ENDLESS, in
 #: it. An innermost loop with a run-time count has no look inside, so that LLVM can vectorise it.
@@ -65,6 +67,14 @@ class Statements:
 
     def __post_init__(self) -> None:
         self.access = Access(self.scope)
+
+    @contextmanager
+    def of(self, thread: Scope) -> Iterator[None]:
+        """Write what is inside of another thread."""
+        before = self.scope
+        self.scope = self.access.scope = thread
+        yield
+        self.scope = self.access.scope = before
 
     def block(self, block: Block) -> None:
         for statement in block:
@@ -159,7 +169,7 @@ class Statements:
         endless = isinstance(s.count, Const) and int(s.count.value) > ENDLESS
         if endless or any(is_long(n, self.functions) for n in walk(s.body)):
             self.poll()
-        loop.close(", !llvm.loop " + w.module.meta(_UNROLLED) if unrolls(s) else "")
+        loop.close(unrolled(w) if unrolls(s) else "")
 
     def loop(self, s: Loop) -> None:
         w = self.scope.writer
@@ -269,7 +279,9 @@ class CountedLoop:
         self.writer.place(self.exit)
 
 
-_UNROLLED = 'distinct !{{self}, !{!"llvm.loop.unroll.full"}}'
+def unrolled(w: Writer) -> str:
+    """What says that LLVM unrolls a loop."""
+    return ", !llvm.loop " + w.module.meta('distinct !{{self}, !{!"llvm.loop.unroll.full"}}')
 
 
 def is_long(s: Statement, functions: dict[str, Function]) -> bool:
