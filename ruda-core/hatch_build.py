@@ -36,10 +36,11 @@ class NativeHook(BuildHookInterface):
             built = Path(command.get_ext_fullpath(name))
             if not built.exists():
                 self.app.display_warning(f"{name} was not compiled; without it a launch takes longer")
-            elif version == "editable":
+                continue
+            build_data["pure_python"], build_data["infer_tag"] = False, True
+            if version == "editable":
                 shutil.copy(built, source.parent)
             else:
-                build_data["pure_python"], build_data["infer_tag"] = False, True
                 build_data["force_include"][str(built)] = str(source.parent.relative_to(root) / built.name)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
