@@ -1,7 +1,11 @@
 """Rows of threads that are written together: each thread's result is its own."""
 
+import linecache
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ruda
 from ruda import dsl
@@ -76,6 +80,23 @@ def expected(kernel, a, b, c, scale, height):
     return out
 
 
+@ruda.kernel
+def with_uniform(b, c, most: dsl.i32):
+    right = dsl.shared((DEPTH, 9), dsl.i32)
+    tx, ty = dsl.thread_idx.x, dsl.thread_idx.y
+    for k in range(ty, DEPTH, 8):
+        right[k, tx] = b[k, tx]
+    total, count, other = ty, 3, dsl.uniform(b[0, 0])
+    while count < most:
+        dsl.barrier()
+        for k in range(DEPTH):
+            total += right[k, tx] * count + other
+        dsl.barrier()
+        count += 2
+        other = dsl.uniform(b[1, count % 3])
+    c[ty, tx] = total
+
+
 @pytest.fixture
 def rows(monkeypatch):
     """How many rows each loop over threads took together."""
@@ -100,3 +121,72 @@ def test_against_numpy(rows, kernel, elem, height, most, layers):
     kernel(width, height, elem)[grid, (width, height, layers)](cpu.array(a), cpu.array(b), x, scale)
     assert max(rows) == (min(most, 4) if kernel is two_sums else most)
     np.testing.assert_array_equal(x.numpy(), expected(kernel, a, b, c, scale, height))
+
+
+def test_what_the_whole_block_has_is_the_same_in_each_row(rows):
+    b = np.random.default_rng(1).integers(-9, 9, (DEPTH, 9), np.int32)
+    cpu = ruda.client("cpu")
+    c = cpu.full((8, 9), -1, "i32")
+    with_uniform[1, (9, 8)](cpu.array(b), c, 11)
+    assert max(rows) == 8
+    total, other = np.arange(8)[:, None] + np.zeros(9, int), b[0, 0]
+    for count in range(3, 11, 2):
+        total = total + (b * count + other).sum(0)
+        other = b[1, (count + 2) % 3]
+    np.testing.assert_array_equal(c.numpy(), total)
+
+
+#: What a thread of the random kernels may add up: what differs by row, by column, by both, and what does not.
+TERMS = [
+    "right[k, tx]", "left[ty, k]", "right[k, 0]", "left[0, k]", "a[ty, tx]", "b[k, tx]", "uniform", "k", "ty", "tx",
+    "before", "dsl.global_idx.y", "cast",
+]  # fmt: skip
+
+TEXT = """
+@ruda.kernel
+def random(a, b, c, most: dsl.i32):
+    left, right = dsl.shared((H, D), dsl.i32), dsl.shared((D, W), dsl.i32)
+    tx, ty = dsl.thread_idx.x, dsl.thread_idx.y
+    j, i = dsl.grid(2)
+    for k in range(tx, D, W):
+        left[ty, k] = a[ty, k % W] - k
+    for k in range(ty, D, H):
+        right[k, tx] = b[k, tx]
+    one, two, uniform, before = i, j, dsl.uniform(a[1, 1]), tx - ty
+    for round in range(most):
+        dsl.barrier()
+        cast = dsl.i32(dsl.f32(ty) * 2.0) + round
+        for k in range({start}, {end}, {step}):
+            one += {first} * {second}
+            {more}
+        dsl.barrier()
+        before = one - two
+        uniform = dsl.uniform(uniform + b[round % D, 0])
+    c[i, j] = one * 3 - two
+"""
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    terms=st.lists(st.sampled_from(TERMS), min_size=4, max_size=4),
+    loop=st.sampled_from([(0, "D", 1), ("D - 1", -1, -1), (1, "D", 2), (-1, "D + 1", 1)]),
+    more=st.sampled_from(["two += {} - {}", "two = one + {} * {}", "before = before * 5 + {} + {}", "two = {} + {}"]),
+    height=st.sampled_from([2, 4, 6, 8, 16]),
+    rounds=st.integers(0, 3),
+)
+def test_random_kernels_against_the_reference(terms, loop, more, height, rounds):
+    text = TEXT.format(first=terms[0], second=terms[1], more=more.format(*terms[2:]),
+                       start=loop[0], end=loop[1], step=loop[2])  # fmt: skip
+    name = f"<rows {hash((text, height))}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    scope = {"ruda": ruda, "dsl": dsl, "H": height, "D": DEPTH, "W": 9}
+    exec(compile(text, name, "exec"), scope)
+    rng = np.random.default_rng(7)
+    a, b = rng.integers(-9, 9, (height, 9), np.int32), rng.integers(-9, 9, (DEPTH, 9), np.int32)
+    results = []
+    for driver in ("cpu", "reference"):
+        client = ruda.client(driver)
+        c = client.full((2 * height - 1, 14), -7, "i32")
+        scope["random"][(2, 2), (9, height)](client.array(a), client.array(b), c, rounds)
+        results.append(c.numpy())
+    np.testing.assert_array_equal(*results)

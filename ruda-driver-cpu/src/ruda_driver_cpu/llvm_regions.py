@@ -281,7 +281,7 @@ class Regions:
         longest = rounds.get(innermost, 1)
         whole, long = (isinstance(longest, str) or longest >= least for least in (WHOLE, LONG_ROW))
         together = llvm_rows.rows_together(region.body, scope) if group and part.cond is None else 1
-        threads = llvm_rows.lanes(scope, together)
+        threads = llvm_rows.lanes(region, scope, together)
         linear = ["0"] * together
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from ruda.ir import Apply, Array, Assign, Block, Const, Declare, Expr, For, Let, Load, SharedArray, Store, walk
 from ruda.passes.context import expressions
 from ruda.passes.lockstep import unrolls
+from ruda.passes.regions import ThreadLoop
 from ruda_driver_cpu.llvm_scope import Scope
 from ruda_driver_cpu.llvm_statements import CountedLoop, Statements, unrolled
 
@@ -42,20 +43,21 @@ def rows_together(body: Block, scope: Scope) -> int:
     return next(n for n in (ROWS // len(sums), 4, 2, 1) if n == 1 or (height % n == 0 and n * size <= STATEMENTS))
 
 
-def lanes(scope: Scope, rows: int) -> list[Scope]:
-    """A scope for a thread of each row; the first is ``scope``."""
-    own = [
+def lanes(region: ThreadLoop, scope: Scope, rows: int) -> list[Scope]:
+    """A scope for a thread of each row; the first is ``scope``. What the whole block has, they share."""
+    own = {s.local for s in walk(region.body) if isinstance(s, Declare | Assign)} | set(region.loads)
+    others = [
         replace(
             scope,
             indices=dict(scope.indices),
             values=dict(scope.values),
-            slots={},
+            slots={local: slot for local, slot in scope.slots.items() if local not in own},
             ranges=dict(scope.ranges),
             wide=dict(scope.wide),
         )
         for _ in range(rows - 1)
     ]
-    return [scope, *own]
+    return [scope, *others]
 
 
 def write(statements: Statements, threads: Sequence[Scope], body: Block) -> None:
