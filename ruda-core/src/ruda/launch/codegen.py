@@ -42,7 +42,7 @@ from types import CodeType
 from typing import Any
 
 from ruda.contract import Binding, Server
-from ruda.frontend import ArrayAnnotation, ConstAnnotation, Parameter, ScalarAnnotation, Spec
+from ruda.frontend import Parameter, Spec
 from ruda.host import Array, Stream
 from ruda.host.scalars import PACK_ERRORS
 from ruda.launch import native
@@ -51,11 +51,20 @@ from ruda.launch.arguments import MISSING, Treatment
 Run = Callable[..., None]
 
 
+#: What stands in the table's key for an argument ({0}), by its parameter's kind; {1} is the class of arrays.
+_KEY_PARTS = {
+    "a": "{0}.sig, ",
+    "s": "{0}.__class__, ",
+    "c": "{0}.__class__, {0}, ",
+    "o": "({0}.sig if {0}.__class__ is {1} else {0}.__class__), ",
+}
+
+
 def bound_maker(name: str, params: Sequence[Parameter]) -> Callable[..., tuple[Run, Callable[..., Any]]]:
     """A function of (runs, miss) that makes ``bound`` and the function that gives its key for arguments."""
     p, name = _prefix(params), _identifier(name)
     names = "".join(f"{q.name}, " for q in params)
-    key = "".join(_key_part(q, f"{p}Array") for q in params) or "()"
+    key = "".join(_KEY_PARTS[native.kind(q)].format(q.name, f"{p}Array") for q in params) or "()"
     defaults = {f"{p}{i}": q.default for i, q in enumerate(params) if q.has_default}
     accepted = [f"{q.name}={p}{i if q.has_default else 'MISSING'}" for i, q in enumerate(params)]
     accepted.insert(sum(not q.keyword_only for q in params), f"*{p}more")
@@ -178,22 +187,6 @@ def make({", ".join(p + part for part in _PARTS)}):
         {p}late({p}packed, {bindings}{memories})
     return {name}
 """
-
-
-def _key_part(param: Parameter, array_class: str) -> str:
-    """The expressions that stand for an argument in the table's key.
-
-    An array counts by its signature, a scalar by its class (``struct`` takes
-    more than the checks do), a constant by class and value.
-    """
-    name = param.name
-    if isinstance(param.annotation, ArrayAnnotation) and not param.optional:
-        return f"{name}.sig, "
-    if isinstance(param.annotation, ScalarAnnotation):
-        return f"{name}.__class__, "
-    if isinstance(param.annotation, ConstAnnotation):
-        return f"{name}.__class__, {name}, "
-    return f"({name}.sig if {name}.__class__ is {array_class} else {name}.__class__), "
 
 
 def _prefix(params: Sequence[Parameter]) -> str:

@@ -37,7 +37,7 @@ def launcher(bound: Run, runs: dict[Any, Run], params: Sequence[Parameter]) -> R
     plain = len(params) <= _MOST and not any(param.keyword_only for param in params)
     if not plain or _launcher is None:
         return bound
-    return _launcher.Launcher(bound, runs, "".join(map(_kind, params)).encode())
+    return _launcher.Launcher(bound, runs, "".join(map(kind, params)).encode())
 
 
 def runner(run: Run, treatments: Sequence[Treatment], parts: Parts) -> Run:
@@ -49,8 +49,13 @@ def runner(run: Run, treatments: Sequence[Treatment], parts: Parts) -> Run:
     return _launcher.Run(run, parts.stream, parts.lock, parts.server, parts.launch, parts.pack, parts.hidden, letters)
 
 
-def _kind(param: Parameter) -> str:
-    """How a parameter counts in the table's key: the same as ``codegen`` has it in Python."""
+def kind(param: Parameter) -> str:
+    """How an argument counts in the launcher's table, here as in ``codegen``.
+
+    An array (``"a"``) counts by its signature, a scalar (``"s"``) by its class, since ``struct`` takes more than the
+    checks do, a constant (``"c"``) by class and value; any other (``"o"``) by its signature if it is an array, else by
+    its class.
+    """
     if isinstance(param.annotation, ArrayAnnotation) and not param.optional:
         return "a"
     if isinstance(param.annotation, ScalarAnnotation):
