@@ -97,6 +97,14 @@ def with_uniform(b, c, most: dsl.i32):
     c[ty, tx] = total
 
 
+@pytest.fixture(autouse=True, scope="module")
+def short_rows():
+    """Rows of any length count: whether they pay off is no matter of what is right."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llvm_rows, "VECTORS", 0)
+        yield
+
+
 @pytest.fixture
 def rows(monkeypatch):
     """How many rows each loop over threads took together."""
@@ -134,6 +142,17 @@ def test_what_the_whole_block_has_is_the_same_in_each_row(rows):
         total = total + (b * count + other).sum(0)
         other = b[1, (count + 2) % 3]
     np.testing.assert_array_equal(c.numpy(), total)
+
+
+@pytest.mark.parametrize(("width", "most"), [(1, 1), (3, 1), (64, 4)])
+def test_short_rows_are_left_to_llvm(rows, monkeypatch, width, most):
+    monkeypatch.setattr(llvm_rows, "VECTORS", 2)
+    rng, cpu = np.random.default_rng(width), ruda.client("cpu")
+    a, b = (rng.integers(-9, 9, shape).astype(np.float32) for shape in ((4, DEPTH), (DEPTH, width)))
+    c = cpu.zeros((1, 4, width), "f32")
+    product(width, 4, "f32")[1, (width, 4)](cpu.array(a), cpu.array(b), c, 0)
+    assert max(rows) == most
+    np.testing.assert_array_equal(c.numpy()[0], a @ b)
 
 
 #: What a thread of the random kernels may add up: what differs by row, by column, by both, and what does not.

@@ -285,18 +285,18 @@ class Regions:
         linear = ["0"] * together
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
-                here = ["0"] * together
+                round = "0"
                 if rounds[axis] != 1:
                     wide = interleaved or (at_once(body) if long else 0)
                     meta = self.loop_meta(group, whole=whole, wide=wide if axis == innermost else 0, few=few)
                     count = size // together if axis == "y" and together > 1 else rounds[axis]
                     round = loops.enter_context(w.repeat(count, type=reg(index), hint=f"threads.{axis}", meta=meta))
-                    here = [round] * together
-                    if axis == "y" and together > 1:
-                        base = w.op(f"mul nuw nsw {reg(index)} {round}, {together}")
-                        here = [w.op(f"add nuw nsw {reg(index)} {base}, {row}") for row in range(together)]
                 if axis == "x" and first != "0":
-                    here = [w.op(f"add nuw nsw {reg(index)} {here[0]}, {first}")] * together
+                    round = w.op(f"add nuw nsw {reg(index)} {round}, {first}")
+                here = [round] * together
+                if axis == "y" and together > 1:
+                    base = w.op(f"mul nuw nsw {reg(index)} {round}, {together}")
+                    here = [w.op(f"add nuw nsw {reg(index)} {base}, {row}") for row in range(together)]
                 for number, thread in enumerate(threads):
                     thread.indices[f"thread_idx_{axis}"] = here[number]
                     linear[number] = self.flatten(linear[number], here[number], size)

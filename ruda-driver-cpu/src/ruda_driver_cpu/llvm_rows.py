@@ -16,12 +16,16 @@ from ruda.ir import Apply, Array, Assign, Block, Const, Declare, Expr, For, Let,
 from ruda.passes.context import expressions
 from ruda.passes.lockstep import unrolls
 from ruda.passes.regions import ThreadLoop
+from ruda_driver_cpu.bodies import widest
 from ruda_driver_cpu.llvm_scope import Scope
 from ruda_driver_cpu.llvm_statements import CountedLoop, Statements, unrolled
 
 #: The most rows at once, the most statements that they may have in all once loops are unrolled, and the most that a
 #: thread sums up.
 ROWS, STATEMENTS, SUMS = 8, 1024, 2
+
+#: The least vectors of a row: shorter ones are better left to LLVM, which takes several rows as one vector.
+VECTORS = 2
 
 
 def rows_together(body: Block, scope: Scope) -> int:
@@ -30,8 +34,10 @@ def rows_together(body: Block, scope: Scope) -> int:
     More than one where a loop that is unrolled loads something that does not depend on the row, and nothing in ``body``
     is more than arithmetic, memory and such loops.
     """
-    height = scope.kernel.block_dim[1]
+    width, height, _ = scope.kernel.block_dim
     if height == 1 or scope.merged is not None or scope.assumed.edge:
+        return 1
+    if width * widest(list(walk(body))) < VECTORS * scope.writer.module.vectors[1]:
         return 1
     if not all(_is_plain(s, scope) for s in walk(body)):
         return 1
