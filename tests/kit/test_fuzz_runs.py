@@ -64,9 +64,19 @@ def test_what_cannot_be_run(tmp_path: Path) -> None:
         assert done.returncode == 2 and words in done.stderr
 
 
+#: A worker's process says that it imports, and stays there for a while.
+SLOW_IMPORTS = """
+import os, sys, time
+if any("multiprocessing.spawn" in argument for argument in sys.orig_argv):
+    print("imports", os.getpid(), flush=True)
+    time.sleep(3)
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="the system has no process groups")
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
-    """With the totals so far, and status 130."""
+    """With the totals so far, and status 130; the workers leave it to their parent, also while they import."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_IMPORTS)
     command = [sys.executable, *FUZZ, "--driver", "reference", "--count", "1000000", "--jobs", "2", "--source"]
     process = subprocess.Popen(
         command,
@@ -74,15 +84,20 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # whoever runs the tests
     )
     assert process.stdout is not None
+    for _ in range(2):
+        word, worker = process.stdout.readline().split()
+        assert word == "imports"
+        os.kill(int(worker), signal.SIGINT)
     assert process.stdout.readline().startswith("# seed ")  # a worker works
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert " of 1000000 from seed 0 on reference: 0 failed, " in output.splitlines()[-1]
-    assert "Traceback" not in errors
+    assert "Traceback" not in errors and "KeyboardInterrupt" not in errors
     for _ in range(100):
         try:
             os.killpg(process.pid, 0)

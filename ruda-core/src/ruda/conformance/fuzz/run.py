@@ -114,13 +114,17 @@ class Worker:
     def _start(self) -> BaseProcess:
         work = replace(self.work, seeds=self.work.seeds[self.done :][:_SEEDS])
         process = self._spawn.Process(target=_run, args=(work, self._done, self._failed), daemon=True)
-        process.start()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: the imports before _run are deaf to it too
+        try:
+            process.start()
+        finally:
+            signal.signal(signal.SIGINT, before)
         return process
 
 
 def _run(work: Work, done: Synchronized[int], failed: Synchronized[int]) -> None:
     """What a worker's process does. Only its parent listens to Ctrl-C, and ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which Windows' processes do not inherit
     for seed in work.seeds:
         failed.value += work.check(seed)
         done.value += 1
