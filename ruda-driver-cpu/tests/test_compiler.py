@@ -1,6 +1,7 @@
 """The emitter's text, without a device, and what the compiler makes of text for this processor and others."""
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -199,3 +200,31 @@ def test_a_function_with_huge_local_arrays_is_refused(make_kernel):
     kernel = Kernel("k", (), (1, 1, 1), i32, (), Block(()), functions=(function,))
     with pytest.raises(CompilationError, match="local arrays of function f"):
         CpuCompiler(target("cpu:host")).emit(kernel)
+
+
+PRODUCT = """
+let %x: i32 = thread_idx_x.i32()
+let %y: i32 = thread_idx_y.i32()
+declare &sum: f32 = f32(0x0.0p+0)
+for %k: i32 = i32(0), i32(1), u32(32) {
+  load %a: f32 = @left[%y, %k]
+  load %b: f32 = @right[%k, %x]
+  set &sum = add.f32(&sum, mul.f32(%a, %b))
+}
+store @x[%x] = &sum
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "at_once"),
+    [("x86-64-v2", 8, 1), ("x86-64-v3", 8, 1), ("x86-64-v4", 8, 2), ("aarch64", 8, 2)],
+)
+def test_sums_of_rows_written_together_fit_into_half_of_the_registers(make_kernel, name, rows, at_once):
+    shared = ["shared @left f32 [32, 32]", "shared @right f32 [32, 32]"]
+    kernel = make_kernel(PRODUCT, "array @x f32 rank 1 c align 4", *shared, block=(32, 32, 1))
+    compiler = CpuCompiler(target(f"cpu:{name}"))
+    text = compiler.emit(pipeline.lower(kernel, compiler.target, mathlib.function).kernel).text
+    assert text.count(" = fmul float ") == rows + 1  # at the array's edge they are written one by one
+    assert re.findall(r'"llvm.loop.interleave.count", i32 (\d+)', text) == [str(at_once)]
+    # So that what the rows share is not loaded for all of them beforehand, onto the stack.
+    assert text.count('fence syncscope("singlethread") acq_rel') == 1

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from ruda.ir import Call, Expr, Kernel, Local, walk
+from ruda.ir import Call, Expr, Kernel, Local, Statement, walk
 from ruda.passes.regions import (
     AnyOf,
     BlockBreak,
@@ -279,18 +279,21 @@ class Regions:
         if row is not None and row.first != "0":
             first = scope.narrowed(row.first, index)
         longest = rounds.get(innermost, 1)
-        whole, long = (isinstance(longest, str) or longest >= least for least in (WHOLE, LONG_ROW))
+        whole = isinstance(longest, str) or longest >= WHOLE
         together = llvm_rows.rows_together(region.body, scope) if group and part.cond is None else 1
         threads = llvm_rows.lanes(region, scope, together)
         linear = ["0"] * together
+        wide = interleaved or self.wide(body, longest, together)
         with ExitStack() as loops:
             for axis, size in zip("zyx", reversed(self.kernel.block_dim), strict=True):
                 round = "0"
                 if rounds[axis] != 1:
-                    wide = interleaved or (at_once(body) if long else 0)
                     meta = self.loop_meta(group, whole=whole, wide=wide if axis == innermost else 0, few=few)
                     count = size // together if axis == "y" and together > 1 else rounds[axis]
                     round = loops.enter_context(w.repeat(count, type=reg(index), hint=f"threads.{axis}", meta=meta))
+                    if axis == "y" and together > 1:
+                        # What these rows share would be loaded for all rows beforehand, and kept on the stack.
+                        loops.callback(w.do, 'fence syncscope("singlethread") acq_rel')
                 if axis == "x" and first != "0":
                     round = w.op(f"add nuw nsw {reg(index)} {round}, {first}")
                 here = [round] * together
@@ -305,6 +308,19 @@ class Regions:
                 self.body(region, threads, linear, group)
             if innermost and any(is_long(s, self.statements.functions) for s in body):
                 self.statements.poll()
+
+    def wide(self, body: list[Statement], longest: int | str, together: int) -> int:
+        """How many vectors the innermost loop takes at a time: a divisor of those of a short row. 0: LLVM knows better.
+
+        As many for each of the rows written ``together`` are no more than half of the registers.
+        """
+        scope = self.statements.scope
+        number, size = scope.writer.module.vectors
+        most = min(at_once(body), max(number // 2 // together, 1))
+        if isinstance(longest, str) or longest >= LONG_ROW:
+            return most
+        vectors, rest = divmod(longest * widest(body), size)
+        return 0 if rest or scope.assumed.edge else max((n for n in range(1, most + 1) if vectors % n == 0), default=0)
 
     def loop_meta(self, group: str = "", *, whole: bool, wide: int = 0, few: bool = False) -> str:
         """What LLVM may know of a loop over threads, or around one.

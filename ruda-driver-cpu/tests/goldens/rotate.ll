@@ -138,21 +138,21 @@ threads.x60:
   %v65 = mul nuw nsw i32 %v40, 32
   %v66 = add nuw nsw i32 %v65, %v63
   %v67 = getelementptr inbounds float, ptr %v14, i64 %v64
-  %v68 = load float, ptr %v67, align 4, !llvm.access.group !0, !alias.scope !6
+  %v68 = load float, ptr %v67, align 4, !llvm.access.group !0, !alias.scope !7
   store float %v68, ptr %s69
   store float 0x0000000000000000, ptr %s69
   %v71 = sext i32 %v66 to i64
   %v72 = getelementptr inbounds float, ptr %v6, i64 %v71
-  %v73 = load float, ptr %v72, align 4, !llvm.access.group !0, !noalias !6
+  %v73 = load float, ptr %v72, align 4, !llvm.access.group !0, !noalias !7
   store float %v73, ptr %s69
   br label %end70
 end70:
   %v74 = load float, ptr %s69
-  store float %v74, ptr %v67, align 4, !llvm.access.group !0, !alias.scope !6
+  store float %v74, ptr %v67, align 4, !llvm.access.group !0, !alias.scope !7
   %v75 = add nuw nsw i32 %v63, 1
   store i32 %v75, ptr %s62
   %v76 = icmp ult i32 %v75, 32
-  br i1 %v76, label %threads.x60, label %after61, !llvm.loop !3
+  br i1 %v76, label %threads.x60, label %after61, !llvm.loop !4
 after61:
   br label %both55
 edge54:
@@ -168,7 +168,7 @@ threads.x81:
   %v86 = mul nuw nsw i32 %v40, 32
   %v87 = add nuw nsw i32 %v86, %v84
   %v88 = getelementptr inbounds float, ptr %v14, i64 %v85
-  %v89 = load float, ptr %v88, align 4, !llvm.access.group !7, !alias.scope !6
+  %v89 = load float, ptr %v88, align 4, !llvm.access.group !8, !alias.scope !7
   store float %v89, ptr %s69
   store float 0x0000000000000000, ptr %s69
   %v91 = trunc i64 %v8 to i32
@@ -177,7 +177,7 @@ threads.x81:
 in93:
   %v95 = sext i32 %v87 to i64
   %v96 = getelementptr inbounds float, ptr %v6, i64 %v95
-  %v97 = load float, ptr %v96, align 4, !llvm.access.group !7, !noalias !6
+  %v97 = load float, ptr %v96, align 4, !llvm.access.group !8, !noalias !7
   br label %out94
 out94:
   %v98 = phi float [ %v97, %in93 ], [ 0x0000000000000000, %threads.x81 ]
@@ -185,11 +185,11 @@ out94:
   br label %end90
 end90:
   %v99 = load float, ptr %s69
-  store float %v99, ptr %v88, align 4, !llvm.access.group !7, !alias.scope !6
+  store float %v99, ptr %v88, align 4, !llvm.access.group !8, !alias.scope !7
   %v100 = add nuw nsw i32 %v84, 1
   store i32 %v100, ptr %s83
   %v101 = icmp ult i32 %v100, 32
-  br i1 %v101, label %threads.x81, label %after82, !llvm.loop !10
+  br i1 %v101, label %threads.x81, label %after82, !llvm.loop !11
 after82:
   br label %both55
 both55:
@@ -220,18 +220,18 @@ threads.x122:
   %v127 = mul nuw nsw i32 %v40, 32
   %v128 = add nuw nsw i32 %v127, %v125
   %v129 = getelementptr inbounds float, ptr %v14, i64 %v126
-  %v130 = load float, ptr %v129, align 4, !llvm.access.group !11, !alias.scope !6
+  %v130 = load float, ptr %v129, align 4, !llvm.access.group !12, !alias.scope !7
   store float %v130, ptr %s69
   %v132 = load float, ptr %s69
   %v133 = sext i32 %v125 to i64
   %v134 = getelementptr inbounds float, ptr %v13, i64 %v133
-  store float %v132, ptr %v134, align 4, !llvm.access.group !11, !alias.scope !6
+  store float %v132, ptr %v134, align 4, !llvm.access.group !12, !alias.scope !7
   br label %end131
 end131:
   %v135 = add nuw nsw i32 %v125, 1
   store i32 %v135, ptr %s124
   %v136 = icmp ult i32 %v135, 32
-  br i1 %v136, label %threads.x122, label %after123, !llvm.loop !14
+  br i1 %v136, label %threads.x122, label %after123, !llvm.loop !16
 after123:
   br label %both117
 edge116:
@@ -247,18 +247,18 @@ threads.x141:
   %v146 = mul nuw nsw i32 %v40, 32
   %v147 = add nuw nsw i32 %v146, %v144
   %v148 = getelementptr inbounds float, ptr %v14, i64 %v145
-  %v149 = load float, ptr %v148, align 4, !llvm.access.group !15, !alias.scope !6
+  %v149 = load float, ptr %v148, align 4, !llvm.access.group !17, !alias.scope !7
   store float %v149, ptr %s69
   %v151 = load float, ptr %s69
   %v152 = sext i32 %v144 to i64
   %v153 = getelementptr inbounds float, ptr %v13, i64 %v152
-  store float %v151, ptr %v153, align 4, !llvm.access.group !15, !alias.scope !6
+  store float %v151, ptr %v153, align 4, !llvm.access.group !17, !alias.scope !7
   br label %end150
 end150:
   %v154 = add nuw nsw i32 %v144, 1
   store i32 %v154, ptr %s143
   %v155 = icmp ult i32 %v154, 32
-  br i1 %v155, label %threads.x141, label %after142, !llvm.loop !18
+  br i1 %v155, label %threads.x141, label %after142, !llvm.loop !20
 after142:
   br label %both117
 both117:
@@ -276,7 +276,7 @@ threads.x162:
   %v167 = mul nuw nsw i32 %v40, 32
   %v168 = add nuw nsw i32 %v167, %v165
   %v169 = getelementptr inbounds float, ptr %v14, i64 %v166
-  %v170 = load float, ptr %v169, align 4, !llvm.access.group !19, !alias.scope !6
+  %v170 = load float, ptr %v169, align 4, !llvm.access.group !21, !alias.scope !7
   store float %v170, ptr %s69
   %v172 = add nsw i32 %v165, 1
   %v173 = and i32 %v172, 31
@@ -284,7 +284,7 @@ threads.x162:
   %v175 = and i32 %v174, 31
   %v176 = sext i32 %v175 to i64
   %v177 = getelementptr inbounds float, ptr %v13, i64 %v176
-  %v178 = load float, ptr %v177, align 4, !llvm.access.group !19, !alias.scope !6
+  %v178 = load float, ptr %v177, align 4, !llvm.access.group !21, !alias.scope !7
   %v179 = load float, ptr %s69
   %v180 = call { float } @fn.2e..24.exp_f32(float %v179, ptr %v20)
   %v181 = extractvalue { float } %v180, 0
@@ -293,11 +293,11 @@ threads.x162:
   br label %end171
 end171:
   %v183 = load float, ptr %s69
-  store float %v183, ptr %v169, align 4, !llvm.access.group !19, !alias.scope !6
+  store float %v183, ptr %v169, align 4, !llvm.access.group !21, !alias.scope !7
   %v184 = add nuw nsw i32 %v165, 1
   store i32 %v184, ptr %s164
   %v185 = icmp ult i32 %v184, 32
-  br i1 %v185, label %threads.x162, label %after163, !llvm.loop !22
+  br i1 %v185, label %threads.x162, label %after163, !llvm.loop !24
 after163:
   br label %next106
 next106:
@@ -307,7 +307,7 @@ next106:
 go186:
   %v189 = add nuw i64 %v108, 1
   store i64 %v189, ptr %s103
-  br label %for104, !llvm.loop !24
+  br label %for104, !llvm.loop !26
 endfor107:
   %v190 = sext i32 %v40 to i64
   %v191 = mul nuw nsw i64 %v190, 32
@@ -331,18 +331,18 @@ threads.x205:
   %v210 = mul nuw nsw i32 %v40, 32
   %v211 = add nuw nsw i32 %v210, %v208
   %v212 = getelementptr inbounds float, ptr %v14, i64 %v209
-  %v213 = load float, ptr %v212, align 4, !llvm.access.group !25, !alias.scope !6
+  %v213 = load float, ptr %v212, align 4, !llvm.access.group !27, !alias.scope !7
   store float %v213, ptr %s69
   %v215 = load float, ptr %s69
   %v216 = sext i32 %v211 to i64
   %v217 = getelementptr inbounds float, ptr %v6, i64 %v216
-  store float %v215, ptr %v217, align 4, !llvm.access.group !25, !noalias !6
+  store float %v215, ptr %v217, align 4, !llvm.access.group !27, !noalias !7
   br label %end214
 end214:
   %v218 = add nuw nsw i32 %v208, 1
   store i32 %v218, ptr %s207
   %v219 = icmp ult i32 %v218, 32
-  br i1 %v219, label %threads.x205, label %after206, !llvm.loop !28
+  br i1 %v219, label %threads.x205, label %after206, !llvm.loop !31
 after206:
   br label %both200
 edge199:
@@ -358,7 +358,7 @@ threads.x224:
   %v229 = mul nuw nsw i32 %v40, 32
   %v230 = add nuw nsw i32 %v229, %v227
   %v231 = getelementptr inbounds float, ptr %v14, i64 %v228
-  %v232 = load float, ptr %v231, align 4, !llvm.access.group !29, !alias.scope !6
+  %v232 = load float, ptr %v231, align 4, !llvm.access.group !32, !alias.scope !7
   store float %v232, ptr %s69
   %v234 = trunc i64 %v8 to i32
   %v235 = icmp ult i32 %v230, %v234
@@ -367,7 +367,7 @@ in236:
   %v238 = load float, ptr %s69
   %v239 = sext i32 %v230 to i64
   %v240 = getelementptr inbounds float, ptr %v6, i64 %v239
-  store float %v238, ptr %v240, align 4, !llvm.access.group !29, !noalias !6
+  store float %v238, ptr %v240, align 4, !llvm.access.group !32, !noalias !7
   br label %out237
 out237:
   br label %end233
@@ -375,7 +375,7 @@ end233:
   %v241 = add nuw nsw i32 %v227, 1
   store i32 %v241, ptr %s226
   %v242 = icmp ult i32 %v241, 32
-  br i1 %v242, label %threads.x224, label %after225, !llvm.loop !32
+  br i1 %v242, label %threads.x224, label %after225, !llvm.loop !35
 after225:
   br label %both200
 both200:
@@ -490,33 +490,36 @@ attributes #3 = { noinline nounwind optnone }
 !0 = distinct !{}
 !1 = !{!"llvm.loop.parallel_accesses", !0}
 !2 = !{!"llvm.loop.unroll.disable"}
-!3 = distinct !{!3, !1, !2}
-!4 = distinct !{!4}
-!5 = distinct !{!5, !4}
-!6 = !{!5}
-!7 = distinct !{}
-!8 = !{!"llvm.loop.parallel_accesses", !7}
-!9 = !{!"llvm.loop.unroll.disable"}
-!10 = distinct !{!10, !8, !9}
-!11 = distinct !{}
-!12 = !{!"llvm.loop.parallel_accesses", !11}
-!13 = !{!"llvm.loop.unroll.disable"}
-!14 = distinct !{!14, !12, !13}
-!15 = distinct !{}
-!16 = !{!"llvm.loop.parallel_accesses", !15}
-!17 = !{!"llvm.loop.unroll.disable"}
-!18 = distinct !{!18, !16, !17}
-!19 = distinct !{}
-!20 = !{!"llvm.loop.parallel_accesses", !19}
-!21 = !{!"llvm.loop.unroll.disable"}
-!22 = distinct !{!22, !20, !21}
+!3 = !{!"llvm.loop.interleave.count", i32 4}
+!4 = distinct !{!4, !1, !2, !3}
+!5 = distinct !{!5}
+!6 = distinct !{!6, !5}
+!7 = !{!6}
+!8 = distinct !{}
+!9 = !{!"llvm.loop.parallel_accesses", !8}
+!10 = !{!"llvm.loop.unroll.disable"}
+!11 = distinct !{!11, !9, !10}
+!12 = distinct !{}
+!13 = !{!"llvm.loop.parallel_accesses", !12}
+!14 = !{!"llvm.loop.unroll.disable"}
+!15 = !{!"llvm.loop.interleave.count", i32 4}
+!16 = distinct !{!16, !13, !14, !15}
+!17 = distinct !{}
+!18 = !{!"llvm.loop.parallel_accesses", !17}
+!19 = !{!"llvm.loop.unroll.disable"}
+!20 = distinct !{!20, !18, !19}
+!21 = distinct !{}
+!22 = !{!"llvm.loop.parallel_accesses", !21}
 !23 = !{!"llvm.loop.unroll.disable"}
-!24 = distinct !{!24, !23}
-!25 = distinct !{}
-!26 = !{!"llvm.loop.parallel_accesses", !25}
-!27 = !{!"llvm.loop.unroll.disable"}
-!28 = distinct !{!28, !26, !27}
-!29 = distinct !{}
-!30 = !{!"llvm.loop.parallel_accesses", !29}
-!31 = !{!"llvm.loop.unroll.disable"}
-!32 = distinct !{!32, !30, !31}
+!24 = distinct !{!24, !22, !23}
+!25 = !{!"llvm.loop.unroll.disable"}
+!26 = distinct !{!26, !25}
+!27 = distinct !{}
+!28 = !{!"llvm.loop.parallel_accesses", !27}
+!29 = !{!"llvm.loop.unroll.disable"}
+!30 = !{!"llvm.loop.interleave.count", i32 4}
+!31 = distinct !{!31, !28, !29, !30}
+!32 = distinct !{}
+!33 = !{!"llvm.loop.parallel_accesses", !32}
+!34 = !{!"llvm.loop.unroll.disable"}
+!35 = distinct !{!35, !33, !34}
