@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ruda.ir import Const, For, If, Load, text, verify, walk
+from ruda.ir import Const, For, If, Load, Local, text, verify, walk
 from ruda.passes import exits, flatten
+from ruda.passes.context import leaves
 from ruda.passes.lockstep import Lockstep, copy, unrolls
-from ruda.passes.regions import BlockFor, Extremes, ThreadLoop
+from ruda.passes.regions import BlockFor, BlockIf, Extremes, Once, ThreadLoop
 from ruda.passes.rewrite import Names, defined, op
 from ruda.passes.split import split
 from ruda.types import u32
@@ -23,6 +24,9 @@ DECLARATIONS = (
 
 GLOBAL, THREAD = "global_idx_x.i32()", "thread_idx_x.i32()"
 GRID = "mul.i32(grid_dim_x.i32(), i32(64))"
+
+
+UNEVEN = f"sub.u32(^n, cast.u32({THREAD}))"
 
 
 def make(body):
@@ -78,7 +82,7 @@ def test_a_loop_too_long_to_unroll_over_what_all_threads_read_suits():
         loop("load %v: f32 = @x[%i]", step=THREAD),  # a stride a thread
         make(f"load %c: i32 = @at[{GLOBAL}]\nfor %i: i32 = i32(0), i32(1), cast.u32(%c) {{\nload %v: f32 = @x[%i]\n}}"),
         loop("load %v: f32 = @x[%i]\nif lt.bool(%v, %v) {\nbreak\n} else {\n}"),
-        loop("for %j: i32 = i32(0), i32(1), ^n {\n}\nload %v: f32 = @x[%i]"),  # a loop inside stays one
+        loop("loop {\nbreak\n}\nload %v: f32 = @x[%i]"),  # a loop inside stays one
         loop("if eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}\nload %v: f32 = @x[%i]"),
     ],
     ids=["rows", "apart", "short", "strides", "counts", "break", "nested", "return"],
@@ -88,8 +92,73 @@ def test_others_stay_the_threads_own(loop):
     assert [type(r) for r in split(loop).regions] == [ThreadLoop]
 
 
+def chain(around, count="^n", inside=""):
+    """A chain of numbers, ``around`` with {} for it and its store."""
+    body = f"""
+  declare &s: f32 = f32(0x1.0p+0)
+  for %i: i32 = i32(0), i32(1), {count} {{
+    set &s = mul.f32(&s, &s)
+    {inside}
+  }}
+  store @y[{GLOBAL}] = &s
+"""
+    return make(around.replace("{}", body))
+
+
+COND = f"lt.bool({GLOBAL}, extent(@y, 0))"
+GUARDS = {
+    "none": "{}",
+    "branch": f"if {COND} {{\n{{}}\n}} else {{\n}}",
+    "return": f"if not.bool({COND}) {{\nreturn ()\n}} else {{\n}}\n{{}}",
+    "both": f"if gt.bool({GLOBAL}, i32(4)) {{\nif {COND} {{\n{{}}\n}} else {{\n}}\n}} else {{\n}}",
+}
+
+
+def test_a_chain_of_numbers_in_a_few_threads_is_left_to_each_of_them():
+    assert [type(r) for r in split(replace(chain("{}"), block_dim=(4, 1, 1))).regions] == [ThreadLoop]
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_chain_of_numbers_runs_round_by_round_in_any_guard(guard):
+    """Each region asks for itself which threads are meant, by what is known of their place."""
+    before, four, one, after = split(chain(GUARDS[guard])).regions
+    assert [type(r) for r in (before, four, one, after)] == [ThreadLoop, BlockFor, BlockFor, ThreadLoop]
+    for region in (before, *four.body, *one.body, after):
+        guarded = [s for s in region.body if isinstance(s, If)]
+        assert len(guarded) == (guard != "none")
+        assert not any(isinstance(e, Local) for s in guarded for e in leaves(s.cond))
+
+
+@pytest.mark.parametrize(
+    ("guard", "why"),
+    [
+        ("load %v: f32 = @x[i32(0)]\nif lt.bool(%v, %v) {\n{}\n} else {\n}", "it may be another value later"),
+        ("for %r: i32 = i32(0), i32(1), ^n {\n{}\nbreak\n}", "not all come to each of its rounds"),
+        ("if eq.bool(^n, u32(3)) {\nif eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}\n} else {\n}\n{}", "a way out"),
+    ],
+    ids=["memory", "break", "return"],
+)
+def test_other_guards_leave_it_to_each_thread(guard, why):
+    assert [type(r) for r in split(chain(guard)).regions] == [ThreadLoop], why
+
+
+def test_a_branch_that_the_block_takes_together_is_one_of_the_block():
+    (branch,) = split(chain("if eq.bool(^n, u32(3)) {\n{}\n} else {\n}")).regions
+    assert isinstance(branch, BlockIf)
+    assert [type(r) for r in branch.then] == [ThreadLoop, BlockFor, BlockFor, ThreadLoop]
+
+
+@pytest.mark.parametrize(("count", "regions"), [("^n", [BlockFor]), ("cast.u32(%i)", [BlockFor]), (UNEVEN, "own")])
+def test_a_loop_in_a_loop(count, regions):
+    """The variable of the loop around is the block's, so that counts that follow from it are too."""
+    inside = f"for %j: i32 = i32(0), i32(1), {count} {{\nset &s = add.f32(&s, &s)\n}}"
+    _, outer, _ = split(chain("{}", inside=inside)).regions
+    assert isinstance(outer, BlockFor)
+    kinds = [type(r) for r in outer.body if not isinstance(r, ThreadLoop | Once)]
+    assert kinds == ([Extremes, BlockFor, BlockFor] if regions == "own" else [BlockFor, BlockFor])
+
+
 LONG = "load %v: f32 = @x[%i]\n" + "\n".join(f"set &s = mul.f32(&s, f32(0x{n}.0p+0))" for n in range(1, 9))
-UNEVEN = f"sub.u32(^n, cast.u32({THREAD}))"
 
 
 def test_a_common_count_makes_one_loop_of_the_block():

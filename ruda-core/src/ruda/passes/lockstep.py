@@ -4,13 +4,15 @@ On a device without hardware threads a loop that steps over the grid reads
 ``x[i]``, ``x[i + stride]``, ... far apart in one thread, while its neighbours
 read side by side. With the loop over threads innermost these accesses are
 consecutive, and a vectoriser sees them; it could not reorder a thread's own
-sum of floats. Any order between threads is right where no barrier is.
+sum of floats, nor take apart a chain of numbers that each follow from the one
+before. Any order between threads is right where no barrier is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from ruda.ir import (
     Apply,
@@ -26,6 +28,7 @@ from ruda.ir import (
     DeclareArray,
     Expr,
     For,
+    If,
     Kernel,
     Let,
     Load,
@@ -37,6 +40,7 @@ from ruda.ir import (
     Statement,
     Store,
     Value,
+    blocks,
     walk,
 )
 from ruda.passes.rewrite import Names, Rewriter, changed, defined
@@ -47,6 +51,9 @@ UNROLL = 512
 
 #: A longer body is not worth a second copy.
 _STATEMENTS = 200
+
+#: Fewer threads are no vector.
+_VECTOR = 8
 
 #: Statements of a short body, and how many of its rounds are taken together.
 _SHORT, _TOGETHER = 8, 4
@@ -84,43 +91,72 @@ class Lockstep:
     """Which loops of a kernel qualify."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._lets: dict[Expr, Expr] = {s.value: s.expr for s in walk(kernel.body) if isinstance(s, Let)}
+        self._many = kernel.threads >= _VECTOR
+        self._lets: dict[Expr, Expr] = {}
+        self._counters: set[Expr] = set()
         self._returns = any(isinstance(s, Return) for s in walk(kernel.body))
+        self.learn(kernel.body)
+
+    def learn(self, body: Block) -> None:
+        """Know the names of a copy of a part of the kernel's body as well."""
+        self._lets |= {s.value: s.expr for s in walk(body) if isinstance(s, Let)}
+        self._counters |= {s.value for s in walk(body) if isinstance(s, For)}
+
+    def within(self, block: Block) -> bool:
+        """Whether ``block``, which every thread comes to, has a loop that suits, perhaps in a branch."""
+        return any(self.suits(s) if isinstance(s, For) else isinstance(s, If) and self.parts(s) for s in block)
+
+    def parts(self, branch: If) -> bool:
+        """Whether there is a loop that suits in ``branch``, whose condition each thread can find out again."""
+        return self._regular(branch.cond) and any(map(self.within, blocks(branch)))
 
     def suits(self, loop: For) -> bool:
-        """Whether ``loop``, which every thread of the block comes to, is better run round by round.
+        """Whether ``loop``, which the threads of the block come to together, is better run round by round.
 
-        That is where some access runs along the threads or is the same for all, and none runs along the rounds alone.
-        Threads wait for those with more rounds, so how many there are must not come from memory.
+        That is where some access runs along the threads or is the same for all, and none runs along the rounds alone,
+        or where there is no access at all. Threads wait for those with more rounds, so how many there are must not
+        come from memory.
         """
-        body = list(walk(loop.body))
-        if self._returns or len(body) > _STATEMENTS or unrolls(loop) or not self._simple(body):
+        if self._returns or unrolls(loop) or sum(1 for _ in walk(loop.body)) > _STATEMENTS:
             return False
         slopes: dict[Expr, _Slope] = {}
         start, step = self._slope(loop.start, slopes), self._slope(loop.step, slopes)
-        if step.thread != 0 or not self._regular(loop.count):
+        if step.thread != 0 or not self._regular(loop.count) or not self._simple(loop.body):
             return False
         slopes[loop.value] = _Slope(start.thread, int(loop.step.value) if isinstance(loop.step, Const) else None)
-        found = False
-        for s in body:
-            if isinstance(s, Load | Store | Atomic) and isinstance(s.memory, Array | SharedArray):
-                slope = self._slope(s.indices[0], slopes)
-                if slope.thread in (-1, 0, 1):
-                    found = True
-                elif slope.round is not None:
-                    return False
+        own = list(_own(loop.body))
+        accesses = [
+            s for s in own if isinstance(s, Load | Store | Atomic) and isinstance(s.memory, Array | SharedArray)
+        ]
+        found = (self._many and not accesses) or any(map(_stays, own))
+        for s in accesses:
+            slope = self._slope(s.indices[0], slopes)
+            if slope.thread in (-1, 0, 1):
+                found = True
+            elif slope.round is not None:
+                return False
         return found
 
-    @staticmethod
-    def _simple(body: Iterable[Statement]) -> bool:
-        """Whether there are no ways out, and no loops that stay loops."""
-        return not any(isinstance(s, Break | Continue | Loop) or (isinstance(s, For) and not unrolls(s)) for s in body)
+    def _simple(self, block: Block) -> bool:
+        """Whether there are no ways out, and no loops that stay loops of one thread."""
+        for s in block:
+            if _stays(s):
+                simple = self.suits(s)
+            elif isinstance(s, If) and self.parts(s):
+                simple = all(map(self._simple, blocks(s)))
+            else:
+                simple = not any(isinstance(n, Break | Continue | Loop) or _stays(n) for n in walk(Block((s,))))
+            if not simple:
+                return False
+        return True
 
     def _regular(self, e: Expr) -> bool:
-        """Whether ``e`` follows from indices and parameters alone."""
+        """Whether ``e`` follows from indices, parameters and the loops around alone."""
         if isinstance(e, Apply):
             return all(map(self._regular, e.args))
-        return self._regular(self._lets[e]) if e in self._lets else not isinstance(e, Value | Local)
+        if e in self._lets:
+            return self._regular(self._lets[e])
+        return e in self._counters or not isinstance(e, Value | Local)
 
     def _slope(self, e: Expr, known: dict[Expr, _Slope]) -> _Slope:
         if e not in known:
@@ -141,6 +177,20 @@ class Lockstep:
             return args[0]
         threads, rounds = [a.thread for a in args], [a.round for a in args]
         return _Slope(_combined(e, threads), _combined(e, rounds))
+
+
+def _stays(s: Statement) -> TypeGuard[For]:
+    """Whether ``s`` is a loop that is not unrolled."""
+    return isinstance(s, For) and not unrolls(s)
+
+
+def _own(block: Block) -> Iterator[Statement]:
+    """The statements in ``block``, but for those of loops that stay loops."""
+    for s in block:
+        yield s
+        if not _stays(s):
+            for inside in blocks(s):
+                yield from _own(inside)
 
 
 def _combined(e: Apply, slopes: list[int | None]) -> int | None:

@@ -12,7 +12,9 @@ whole block. Three storage classes follow:
 * Everything else lives and dies in one region.
 
 Where ``passes.lockstep`` says so, a loop without a barrier is control of the
-block as well: first the rounds that all threads have, then those of some.
+block as well: first the rounds that all threads have, then those of some. A
+branch around it parts its regions' threads by its condition, found out anew in
+each, so that it is settled once for a block where all threads go one way.
 
 A condition around a barrier is evaluated once for the block where it can be.
 Otherwise a **mask**, a bool context local, says which threads take part: a
@@ -27,7 +29,7 @@ al., "pocl: A Performance-Portable OpenCL Implementation", 2015).
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ruda.ir import (
     Apply,
@@ -50,6 +52,7 @@ from ruda.ir import (
     Local,
     LocalArray,
     Loop,
+    Return,
     Statement,
     Store,
     Value,
@@ -75,10 +78,20 @@ class Split:
 
 def split(kernel: Kernel) -> Split:
     """The regions of a lowered kernel (``passes.exits`` has run); one ThreadLoop where nothing parts them."""
-    lockstep = Lockstep(kernel)
-    if not kernel.body.contains_barrier and not any(isinstance(s, For) and lockstep.suits(s) for s in kernel.body):
+    guarded = replace(kernel, body=_guarded(kernel.body))
+    lockstep = Lockstep(guarded)
+    if not kernel.body.contains_barrier and not lockstep.within(guarded.body):
         return Split((ThreadLoop(kernel.body),))
-    return Split(*place(_Splitter(kernel, lockstep).run()))
+    return Split(*place(_Splitter(guarded, lockstep).run()))
+
+
+def _guarded(body: Block) -> Block:
+    """``body`` with what comes after ``if cond: return`` in a branch instead."""
+    for number, s in enumerate(body):
+        if isinstance(s, If) and not len(s.orelse) and s.then.statements == (Return(),):
+            rest = _guarded(Block(body.statements[number + 1 :]))
+            return Block((*body.statements[:number], If(op("not", s.cond), rest, Block())))
+    return body
 
 
 class _Splitter:
@@ -117,14 +130,30 @@ class _Splitter:
                 self.leave(s, mask, run)
             elif any(b.contains_barrier for b in blocks(s)):
                 self.control(s, mask, run)
-            elif self.once(s):
-                run.once(s)
-            elif mask is None and isinstance(s, For) and self.lockstep.suits(s):
-                self.rounds(s, run)
             else:
-                run.pending.append(s)
+                self.plain(s, run)
         run.flush()
         return tuple(run.out)
+
+    def inside(self, block: Block, active: Expr | None) -> tuple[Region, ...]:
+        """The regions of ``block``, which has no barrier, run by the threads for which ``active`` holds."""
+        run = _Run(active)
+        for s in block:
+            self.plain(s, run)
+        run.flush()
+        return tuple(run.out)
+
+    def plain(self, s: Statement, run: _Run) -> None:
+        """A statement without a barrier."""
+        masked = isinstance(run.active, Local)  # it may change before the statement's last region
+        if self.once(s):
+            run.once(s)
+        elif not masked and isinstance(s, For) and self.lockstep.suits(s):
+            self.rounds(s, run)
+        elif not masked and isinstance(s, If) and self.lockstep.parts(s):
+            self.parted(s, run)
+        else:
+            run.pending.append(s)
 
     def control(self, s: Statement, mask: Local | None, run: _Run) -> None:
         match s:
@@ -186,21 +215,30 @@ class _Splitter:
         body = self.block(Block((Let(s.value, at), *s.body, *latch)), inside, loop=True)
         run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *body)))
 
+    def parted(self, s: If, run: _Run) -> None:
+        """A branch around loops that run round by round."""
+        if self.at_block_level(s.cond):
+            run.add(BlockIf(s.cond, *(self.inside(way, run.active) for way in (s.then, s.orelse))))
+            return
+        for way, cond in ((s.then, s.cond), (s.orelse, op("not", s.cond))):
+            for region in self.inside(way, cond if run.active is None else op("and", run.active, cond)):
+                run.add(region)
+
     def rounds(self, s: For, run: _Run) -> None:
         """A For without a barrier, a round of all threads at a time."""
         together, least, most, own = grouped(s), s.count, s.count, None
         if not self.at_block_level(s.count):
             own = Local(s.count.type, self.names.fresh("$count"))
             least, most = (Value(own.type, self.names.fresh(n)) for n in ("$least", "$most"))
-            run.flush([Declare(own)], [Assign(own, s.count)])
+            run.flush([Declare(own)], [Assign(own, s.count)])  # threads that are not active have no round
             run.add(Extremes(least, most, own))
         groups = op("quot", least, Const(least.type, together)) if together > 1 else least
         done = op("mul", groups, Const(least.type, together)) if together > 1 else least
-        run.add(self.common(s, groups, together))
+        run.add(self.common(s, groups, together, run.active if own is None else None))
         if together > 1 or own is not None:
-            run.add(self.rest(self.again(s), done, most, own))
+            run.add(self.rest(self.again(s), done, most, own, run.active))
 
-    def common(self, s: For, count: Expr, together: int) -> BlockFor:
+    def common(self, s: For, count: Expr, together: int, active: Expr | None) -> BlockFor:
         """``count`` times ``together`` rounds that all threads have."""
         number = Value(s.count.type, self.names.fresh("$round"))
         body: list[Statement] = []
@@ -208,21 +246,29 @@ class _Splitter:
             one = self.again(s) if behind else s
             round = op("mul", number, Const(number.type, together)) if together > 1 else number
             round = op("add", round, Const(number.type, behind)) if behind else round
-            body += [Let(one.value, _at(one, round)), *one.body]
-        return BlockFor(number, Const(number.type, 0), Const(number.type, 1), count, (ThreadLoop(Block(tuple(body))),))
+            body += self.round(one, round)
+        return BlockFor(
+            number, Const(number.type, 0), Const(number.type, 1), count, self.inside(Block((*body,)), active)
+        )
 
-    def rest(self, s: For, first: Expr, end: Expr, own: Local | None) -> BlockFor:
+    def rest(self, s: For, first: Expr, end: Expr, own: Local | None, active: Expr | None) -> BlockFor:
         """The rounds from ``first`` on, up to the thread's ``own`` count where threads differ."""
         number, one = Value(s.count.type, self.names.fresh("$round")), Const(s.count.type, 1)
-        body = Block((Let(s.value, _at(s, number)), *s.body))
-        if own is not None:
-            body = Block((If(op("lt", number, own), body, Block()),))
-        return BlockFor(number, first, one, op("sub", end, first), (ThreadLoop(body),))
+        active = active if own is None else op("lt", number, own)
+        body = self.inside(Block((*self.round(s, number),)), active)
+        return BlockFor(number, first, one, op("sub", end, first), body)
+
+    def round(self, s: For, number: Expr) -> list[Statement]:
+        """Round ``number`` of ``s``, whose variable is the block's where a loop inside runs round by round too."""
+        if self.lockstep.within(s.body) and self.at_block_level(s.start, s.step):
+            self.block_names |= {s.value}
+        return [Let(s.value, _at(s, number)), *s.body]
 
     def again(self, s: For) -> For:
         """A copy of ``s`` with names of its own."""
         (copied,) = copy(Block((s,)), self.names)
         assert isinstance(copied, For)
+        self.lockstep.learn(Block((copied,)))
         return copied
 
     def mask(self) -> Local:
