@@ -1,6 +1,13 @@
-"""Loops in branches, after early returns and in each other that run round by round: random ones as on the reference."""
+"""Loops in branches, after early returns, in each other and with ways out that run round by round.
+
+Random ones do what they do on the reference.
+"""
 
 import linecache
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,9 +31,7 @@ def random(x, y, m: dsl.i32):
         for k in range({count}):
             {outer}
             if {second}:
-                for l in range({inner}):
-                    {body}
-                    b -= a
+                {loop}
             a ^= b
         y[j, i] = a
     else:
@@ -46,23 +51,35 @@ OUTER = [
     "c = a; a = c - b",
 ]
 INNER = [*COUNTS, "k", "k % 3 + i % 2", "k, m"]
+LOOPS = [
+    "for l in range({inner}):\n {body}\n b -= a",
+    "for l in range({inner}):\n if a % 3 == 0: break\n a += l",
+    "for l in range({inner}):\n if l % 2 == i % 2: continue\n a -= l\n if a < b: break\n b += k",
+    "for l in range({inner}):\n a += 1\n if a % 4 == 3: break\nelse:\n b += 9",
+    "while a % 5 != 2:\n a += 1\n b ^= a",
+    "while True:\n a += 1\n if a % 3 == i % 3: continue\n if a % 7 == 6: break\n b -= a",
+    "while a % 6 > 1:\n a += 1\n for n in range(3):\n  if n == j: continue\n  b += n * a",
+    "while a % 4 != 1:\n a += x[b % 5] * 0 + 1",
+]
 BODY = ["a += k * l", "b ^= x[k + l]", "a = a * 5 - x[(i + l) % 7]", "y[j, i] += l", "b = b * 3 + (a if l % 2 else k)"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     early=st.sampled_from(EARLY),
     first=st.sampled_from(CONDITIONS),
     count=st.sampled_from(COUNTS),
     outer=st.sampled_from(OUTER),
     second=st.sampled_from([*CONDITIONS, "k % 2 == 0", "k < i"]),
+    loop=st.sampled_from(LOOPS),
     inner=st.sampled_from(INNER),
     body=st.sampled_from(BODY),
     other=st.sampled_from(["pass", "a = b", "for n in range(m): a = a * 7 + n", "b += 1; return"]),
     m=st.integers(0, 4),
 )
-def test_random_kernels_against_the_reference(m, **parts):
-    text = TEXT.format(**parts)
+def test_random_kernels_against_the_reference(m, loop, inner, body, **parts):
+    loop = textwrap.indent(loop.format(inner=inner, body=body), " " * 16).strip()
+    text = TEXT.format(loop=loop, **parts)
     name = f"<guarded {hash(text)}>"
     linecache.cache[name] = len(text), None, text.splitlines(True), name
     scope = {"ruda": ruda, "dsl": dsl}
@@ -83,7 +100,7 @@ def test_random_kernels_whose_loops_all_run_so_if_they_may(monkeypatch, tmp_path
     monkeypatch.setenv("RUDA_CACHE_DIR", str(tmp_path))  # what other tests compiled is not meant
     monkeypatch.setattr(lockstep, "UNROLL", 0)
     monkeypatch.setattr(lockstep, "_VECTOR", 0)
-    monkeypatch.setattr(lockstep.Lockstep, "_slope", lambda *_: lockstep._FLAT)
+    monkeypatch.setattr(lockstep, "_shares", lambda _: False)
     assert differ(generate(seed), ruda.client("cpu")) == ""
 
 
@@ -106,3 +123,54 @@ def test_a_chain_of_numbers_in_every_thread_inside(n):
     newton[dsl.cdiv(1100, 64), 64](cpu.array(x), y, 20)
     np.testing.assert_allclose(y.numpy()[:n], np.sqrt(x), rtol=1e-6)
     assert (y.numpy()[n:] == -1).all()
+
+
+@ruda.kernel
+def collatz(y, n: dsl.i32):
+    i = dsl.global_idx.x
+    if i < n:
+        value, steps = dsl.u32(i + 1), 0
+        while value != 1:
+            value = value // 2 if value % 2 == 0 else 3 * value + 1
+            steps += 1
+        y[i] = steps
+
+
+@pytest.mark.parametrize("block", [1, 8, 64, 100])
+def test_threads_that_leave_when_they_like(block):
+    """In some blocks a few threads are in the loop long after the others, in the last one some never are."""
+
+    def steps(value):
+        return 0 if value == 1 else 1 + steps(value // 2 if value % 2 == 0 else 3 * value + 1)
+
+    n = 701
+    y = ruda.client("cpu").full(n + 9, -1, "i32")
+    collatz[dsl.cdiv(n + 9, block), block](y, n)
+    assert y.numpy().tolist() == [*(steps(i + 1) for i in range(n)), *[-1] * 9]
+
+
+@ruda.kernel
+def endless(y):
+    value = y[dsl.global_idx.x]
+    while value >= 0.0:
+        value = value * 0.5 + 1.0
+    y[dsl.global_idx.x] = value
+
+
+def test_an_endless_loop_can_be_stopped():
+    """Ctrl-C, sent to a process of its own while all of its threads go round."""
+    program = f"""
+import os, signal, threading, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import ruda
+from test_guarded_loops import endless
+y = ruda.client("cpu").zeros(64, "f32")
+threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    endless[1, 64](y)
+    ruda.client("cpu").sync()
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "stopped\n", done.stderr

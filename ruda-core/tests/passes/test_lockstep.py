@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ruda.ir import Const, For, If, Load, Local, text, verify, walk
+from ruda.ir import Break, Const, For, If, Load, Local, Loop, text, verify, walk
 from ruda.passes import exits, flatten
 from ruda.passes.context import leaves
 from ruda.passes.lockstep import Lockstep, copy, unrolls
-from ruda.passes.regions import BlockFor, BlockIf, Extremes, Once, ThreadLoop
+from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Extremes, Once, ThreadLoop
 from ruda.passes.rewrite import Names, defined, op
 from ruda.passes.split import split
 from ruda.types import u32
@@ -82,7 +82,7 @@ def test_a_loop_too_long_to_unroll_over_what_all_threads_read_suits():
         loop("load %v: f32 = @x[%i]", step=THREAD),  # a stride a thread
         make(f"load %c: i32 = @at[{GLOBAL}]\nfor %i: i32 = i32(0), i32(1), cast.u32(%c) {{\nload %v: f32 = @x[%i]\n}}"),
         loop("load %v: f32 = @x[%i]\nif lt.bool(%v, %v) {\nbreak\n} else {\n}"),
-        loop("loop {\nbreak\n}\nload %v: f32 = @x[%i]"),  # a loop inside stays one
+        loop("loop {\nload %w: f32 = @x[%i]\nbreak\n}\nload %v: f32 = @x[%i]"),  # a loop inside stays one
         loop("if eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}\nload %v: f32 = @x[%i]"),
     ],
     ids=["rows", "apart", "short", "strides", "counts", "break", "nested", "return"],
@@ -156,6 +156,59 @@ def test_a_loop_in_a_loop(count, regions):
     assert isinstance(outer, BlockFor)
     kinds = [type(r) for r in outer.body if not isinstance(r, ThreadLoop | Once)]
     assert kinds == ([Extremes, BlockFor, BlockFor] if regions == "own" else [BlockFor, BlockFor])
+
+
+def leaving(inside="", head="loop", block=64):
+    body = f"""
+declare &s: f32 = f32(0x1.0p+0)
+{head} {{
+  if gt.bool(&s, f32(0x1.0p+9)) {{
+    break
+  }} else {{
+  }}
+  set &s = add.f32(&s, &s)
+  {inside}
+}}
+store @y[{GLOBAL}] = &s
+"""
+    return replace(make(body), block_dim=(block, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "head", ["loop", "for %i: i32 = i32(0), i32(1), ^n", f"for %i: i32 = i32(0), i32(1), {UNEVEN}"]
+)
+def test_a_loop_that_threads_leave_goes_on_until_few_are_in_it(head):
+    before, together, after = split(leaving(head=head)).regions
+    assert isinstance(before, ThreadLoop)
+    assert isinstance(together, BlockLoop)
+    enough, several = together.body
+    assert enough == BlockIf(AnyOf(enough.cond.mask, 8), (), (BlockBreak(),))
+    assert isinstance(several, BlockFor)
+    assert several.count == Const(u32, 4)
+    (round,) = several.body
+    assert not any(isinstance(s, Break | Loop | For) for s in walk(round.body))
+    alone = next(s for s in after.body if isinstance(s, If))
+    assert alone.cond == enough.cond.mask
+    assert isinstance(alone.then.statements[0], For if head.startswith("for") else Loop)
+    names = [d.name for r in (round, after) for s in walk(r.body) for d in defined(s)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        leaving("load %v: f32 = @x[i32(0)]\nset &s = %v"),  # what it waits for another thread may write
+        leaving("store @x[i32(0)] = &s"),
+        leaving("atomic atomic_add @x[i32(0)] (&s)"),
+        leaving("fence device"),
+        leaving("loop {\nbreak\n}"),
+        leaving("if gt.bool(&s, &s) {\nreturn ()\n} else {\n}"),
+        leaving(block=4),
+    ],
+    ids=["load", "store", "atomic", "fence", "loop", "return", "few"],
+)
+def test_other_loops_that_threads_leave_are_their_own(kernel):
+    assert [type(r) for r in split(kernel).regions] == [ThreadLoop]
 
 
 LONG = "load %v: f32 = @x[%i]\n" + "\n".join(f"set &s = mul.f32(&s, f32(0x{n}.0p+0))" for n in range(1, 9))

@@ -157,18 +157,19 @@ class Regions:
         w.place(after)
 
     def condition(self, cond: Expr | AnyOf) -> str:
-        return self.any_of(cond.mask) if isinstance(cond, AnyOf) else self.statements.scope.eval(cond)
+        return self.any_of(cond) if isinstance(cond, AnyOf) else self.statements.scope.eval(cond)
 
-    def any_of(self, mask: Local) -> str:
-        """Whether any of the block's bytes of ``mask`` is set."""
-        w, place = self.statements.scope.writer, self.context[mask]
-        found = w.slot("i8")
-        w.do(f"store i8 0, ptr {found}")
+    def any_of(self, cond: AnyOf) -> str:
+        """Whether enough of the block's bytes of the mask are set."""
+        w, place = self.statements.scope.writer, self.context[cond.mask]
+        found = w.slot("i32")
+        w.do(f"store i32 0, ptr {found}")
         with w.repeat(self.kernel.threads, hint="any") as thread:
             byte = w.op(f"load i8, ptr {w.op(f'getelementptr inbounds i8, ptr {place.address}, i64 {thread}')}")
-            so_far = w.op(f"load i8, ptr {found}")
-            w.do(f"store i8 {w.op(f'or i8 {so_far}, {byte}')}, ptr {found}")
-        return w.op(f"icmp ne i8 {w.op(f'load i8, ptr {found}')}, 0")
+            so_far = w.op(f"load i32, ptr {found}")
+            set = w.op(f"zext i8 {byte} to i32")
+            w.do(f"store i32 {w.op(f'add nuw nsw i32 {so_far}, {set}')}, ptr {found}")
+        return w.op(f"icmp uge i32 {w.op(f'load i32, ptr {found}')}, {cond.least}")
 
     def extremes(self, region: Extremes) -> None:
         """Look through the block's slots of a local."""

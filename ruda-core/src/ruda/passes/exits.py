@@ -52,6 +52,13 @@ def lower(kernel: Kernel) -> Kernel:
     return replace(kernel, body=_Exits(kernel.body).run())
 
 
+def flagged(loop: For | Loop, names: Names) -> tuple[Block, Local]:
+    """The body of ``loop``, which has no barrier nor Return, without ways out; and the flag that says to leave it."""
+    broke, skipped = Local(bool_, names.fresh("$broke")), Local(bool_, names.fresh("$skipped"))
+    out, _ = _Exits(loop.body).block(loop.body.statements, _Place(_Loop(broke, skipped)))
+    return Block((Declare(broke, FALSE), Declare(skipped, FALSE), *out)), broke
+
+
 @dataclass
 class _Loop:
     """A loop being lowered.

@@ -27,6 +27,7 @@ from ruda.ir import (
     Declare,
     DeclareArray,
     Expr,
+    Fence,
     For,
     If,
     Kernel,
@@ -104,7 +105,28 @@ class Lockstep:
 
     def within(self, block: Block) -> bool:
         """Whether ``block``, which every thread comes to, has a loop that suits, perhaps in a branch."""
-        return any(self.suits(s) if isinstance(s, For) else isinstance(s, If) and self.parts(s) for s in block)
+        return any(
+            (isinstance(s, For) and self.suits(s))
+            or (isinstance(s, For | Loop) and self.leaves(s))
+            or (isinstance(s, If) and self.parts(s))
+            for s in block
+        )
+
+    def leaves(self, loop: For | Loop) -> bool:
+        """Whether ``loop``, which a thread may leave in any round, is better run by all threads until few are in it.
+
+        That is where it is nothing but arithmetic. It must not wait for what other threads do.
+        """
+        body = list(walk(loop.body))
+        if self._returns or not self._many or len(body) > _STATEMENTS:
+            return False
+        if isinstance(loop, For) and not (
+            self._regular(loop.count)
+            and self._regular(loop.step)
+            and any(isinstance(s, Break | Continue) for s in body)
+        ):
+            return False
+        return not any(_stays(s) or isinstance(s, Loop | Atomic | Fence) or _shares(s) for s in body)
 
     def parts(self, branch: If) -> bool:
         """Whether there is a loop that suits in ``branch``, whose condition each thread can find out again."""
@@ -125,9 +147,7 @@ class Lockstep:
             return False
         slopes[loop.value] = _Slope(start.thread, int(loop.step.value) if isinstance(loop.step, Const) else None)
         own = list(_own(loop.body))
-        accesses = [
-            s for s in own if isinstance(s, Load | Store | Atomic) and isinstance(s.memory, Array | SharedArray)
-        ]
+        accesses = [s for s in own if _shares(s)]
         found = (self._many and not accesses) or any(map(_stays, own))
         for s in accesses:
             slope = self._slope(s.indices[0], slopes)
@@ -140,8 +160,8 @@ class Lockstep:
     def _simple(self, block: Block) -> bool:
         """Whether there are no ways out, and no loops that stay loops of one thread."""
         for s in block:
-            if _stays(s):
-                simple = self.suits(s)
+            if _stays(s) or isinstance(s, Loop):
+                simple = self.leaves(s) or (isinstance(s, For) and self.suits(s))
             elif isinstance(s, If) and self.parts(s):
                 simple = all(map(self._simple, blocks(s)))
             else:
@@ -182,6 +202,11 @@ class Lockstep:
 def _stays(s: Statement) -> TypeGuard[For]:
     """Whether ``s`` is a loop that is not unrolled."""
     return isinstance(s, For) and not unrolls(s)
+
+
+def _shares(s: Statement) -> TypeGuard[Load | Store | Atomic]:
+    """Whether ``s`` accesses memory that other threads reach."""
+    return isinstance(s, Load | Store | Atomic) and isinstance(s.memory, Array | SharedArray)
 
 
 def _own(block: Block) -> Iterator[Statement]:

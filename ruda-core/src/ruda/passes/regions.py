@@ -30,9 +30,10 @@ class Once:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """Whether any thread's ``mask`` is set."""
+    """Whether the ``mask`` of at least ``least`` threads is set."""
 
     mask: Local
+    least: int = 1
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ whole block. Three storage classes follow:
 * Everything else lives and dies in one region.
 
 Where ``passes.lockstep`` says so, a loop without a barrier is control of the
-block as well: first the rounds that all threads have, then those of some. A
-branch around it parts its regions' threads by its condition, found out anew in
+block as well: first the rounds that all threads have, then those of some. One
+that threads leave when they like goes on so until few are in it. A
+branch around these parts its regions' threads by its condition, found out anew in
 each, so that it is settled once for a block where all threads go one way.
 
 A condition around a barrier is evaluated once for the block where it can be.
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
 
 from ruda.ir import (
     Apply,
@@ -61,11 +63,18 @@ from ruda.ir import (
     walk,
 )
 from ruda.passes.context import place, reads
+from ruda.passes.exits import flagged
 from ruda.passes.lockstep import Lockstep, copy, grouped
 from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Extremes, Once, Region, ThreadLoop
 from ruda.passes.rewrite import FALSE, TRUE, Names, cast, op
 from ruda.passes.uniform import BROADCAST, PER_THREAD, Uniformity, analyse
-from ruda.types import bool_
+from ruda.types import bool_, u32
+
+AnyLoop = TypeVar("AnyLoop", bound=For | Loop)
+
+#: Of a loop that threads leave when they like, so many rounds are run between two looks at how many are still in it;
+#: and of a block's threads one in so many. Fewer are faster one by one than as vectors.
+TOGETHER, FEW = 4, 8
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ class _Splitter:
     def __init__(self, kernel: Kernel, lockstep: Lockstep) -> None:
         self.lockstep = lockstep
         self.names = Names(kernel.body)
-        self.body = kernel.body
+        self.body, self.threads = kernel.body, kernel.threads
         self.block_names = _block_level(self.body, analyse(kernel))
 
     def run(self) -> tuple[Region, ...]:
@@ -150,6 +159,8 @@ class _Splitter:
             run.once(s)
         elif not masked and isinstance(s, For) and self.lockstep.suits(s):
             self.rounds(s, run)
+        elif not masked and isinstance(s, For | Loop) and self.lockstep.leaves(s):
+            self.until_few(s, run)
         elif not masked and isinstance(s, If) and self.lockstep.parts(s):
             self.parted(s, run)
         else:
@@ -198,22 +209,21 @@ class _Splitter:
 
     def divergent_for(self, s: For, run: _Run) -> None:
         """A For whose count differs between threads: each counts for itself and leaves the mask when it is done."""
-        inside = self.mask()
+        inside, counter = self.mask(), self.counter(s)
+        run.flush(
+            [Declare(inside), *(Declare(a.local) for a in counter.begin)],
+            [*counter.begin, Assign(inside, counter.more)],
+        )
+        body = Block((Let(s.value, counter.at), *s.body, *counter.latch, Assign(inside, counter.more)))
+        run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *self.block(body, inside, loop=True))))
+
+    def counter(self, s: For) -> _Counter:
         left, at, step = (
             Local(e.type, self.names.fresh(n)) for n, e in (("$left", s.count), ("$at", s.start), ("$step", s.step))
         )
-        zero, one = Const(left.type, 0), Const(left.type, 1)
-        run.flush(
-            [Declare(m) for m in (inside, left, at, step)],
-            [Assign(left, s.count), Assign(at, s.start), Assign(step, s.step), Assign(inside, op("ne", left, zero))],
-        )
-        latch = (
-            Assign(left, op("sub", left, one)),
-            Assign(at, op("add", at, step)),
-            Assign(inside, op("ne", left, zero)),
-        )
-        body = self.block(Block((Let(s.value, at), *s.body, *latch)), inside, loop=True)
-        run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *body)))
+        begin = [Assign(left, s.count), Assign(at, s.start), Assign(step, s.step)]
+        latch = [Assign(left, op("sub", left, Const(left.type, 1))), Assign(at, op("add", at, step))]
+        return _Counter(left, at, step, begin, latch, op("ne", left, Const(left.type, 0)))
 
     def parted(self, s: If, run: _Run) -> None:
         """A branch around loops that run round by round."""
@@ -223,6 +233,31 @@ class _Splitter:
         for way, cond in ((s.then, s.cond), (s.orelse, op("not", s.cond))):
             for region in self.inside(way, cond if run.active is None else op("and", run.active, cond)):
                 run.add(region)
+
+    def until_few(self, s: For | Loop, run: _Run) -> None:
+        """A loop that a thread may leave in any round: all together until few are in it, then these one by one."""
+        inside, one = self.mask(), self.again(s)
+        body, broke = flagged(one, self.names)
+        if isinstance(s, For) and isinstance(one, For):
+            counter = self.counter(s)
+            begin, more = counter.begin, counter.more
+            round = [
+                Let(one.value, counter.at),
+                *body,
+                *counter.latch,
+                Assign(inside, op("and", op("not", broke), more)),
+            ]
+            rest: Statement = replace(s, start=counter.at, step=counter.step, count=counter.left)
+        else:
+            begin, more = [], TRUE
+            round, rest = [*body, Assign(inside, op("not", broke))], s
+        run.flush([Declare(inside), *(Declare(a.local) for a in begin)], [*begin, Assign(inside, more)])
+        number = Value(u32, self.names.fresh("$round"))
+        rounds = ThreadLoop(Block((If(inside, Block(tuple(round)), Block()),)))
+        several = BlockFor(number, Const(u32, 0), Const(u32, 1), Const(u32, TOGETHER), (rounds,))
+        many = AnyOf(inside, max(1, self.threads // FEW))
+        run.add(BlockLoop((BlockIf(many, (), (BlockBreak(),)), several)))
+        run.pending.append(If(inside, Block((rest,)), Block()))
 
     def rounds(self, s: For, run: _Run) -> None:
         """A For without a barrier, a round of all threads at a time."""
@@ -264,15 +299,26 @@ class _Splitter:
             self.block_names |= {s.value}
         return [Let(s.value, _at(s, number)), *s.body]
 
-    def again(self, s: For) -> For:
+    def again(self, s: AnyLoop) -> AnyLoop:
         """A copy of ``s`` with names of its own."""
         (copied,) = copy(Block((s,)), self.names)
-        assert isinstance(copied, For)
+        assert isinstance(copied, type(s))
         self.lockstep.learn(Block((copied,)))
         return copied
 
     def mask(self) -> Local:
         return Local(bool_, self.names.fresh("$mask"))
+
+
+class _Counter(NamedTuple):
+    """What a thread counts a For with for itself: rounds left, the variable, how both begin and go on, and whether."""
+
+    left: Local
+    at: Local
+    step: Local
+    begin: list[Assign]
+    latch: list[Assign]
+    more: Expr
 
 
 class _Run:
