@@ -2,8 +2,10 @@
 
 from cases.black_scholes import BlackScholes
 from cases.case import Case, Entry
+from cases.chain import Chain
 from cases.copy import Copy
 from cases.histogram import Histogram
+from cases.mandelbrot import Mandelbrot
 from cases.matmul import MatMul
 from cases.nbody import NBody
 from cases.saxpy import Saxpy
@@ -24,6 +26,8 @@ CASES: tuple[type[Case], ...] = (
     Transpose,
     SpMV,
     BlackScholes,
+    Mandelbrot,
+    Chain,
     MatMul,
 )
 

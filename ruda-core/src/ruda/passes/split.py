@@ -5,7 +5,7 @@ barrier ends such a loop, so control around a barrier becomes control of the
 whole block. Three storage classes follow:
 
 * **Block level**: what is uniform and defined outside barrier-free control is
-  one variable of the block, set by :class:`Once` (:func:`_block_level`).
+  one variable of the block, set by :class:`Once` (:mod:`ruda.passes.block_level`).
 * **Context**: thread variables that live across regions, one slot a thread.
   A value computed from indices and block-level values alone is computed again
   instead, so that addresses stay visible to a vectoriser.
@@ -13,9 +13,9 @@ whole block. Three storage classes follow:
 
 Where ``passes.lockstep`` says so, a loop without a barrier is control of the
 block as well: first the rounds that all threads have, then those of some. One
-that threads leave when they like goes on so until few are in it. A
-branch around these parts its regions' threads by its condition, found out anew in
-each, so that it is settled once for a block where all threads go one way.
+that threads leave when they like goes on so until few are in it. A branch
+around such loops parts the threads of its regions by its condition, found out
+anew in each, so that it is settled once for a block where all go one way.
 
 A condition around a barrier is evaluated once for the block where it can be.
 Otherwise a **mask**, a bool context local, says which threads take part: a
@@ -29,13 +29,11 @@ al., "pocl: A Performance-Portable OpenCL Implementation", 2015).
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from ruda.ir import (
-    Apply,
-    Array,
     Assign,
     Atomic,
     Barrier,
@@ -43,7 +41,6 @@ from ruda.ir import (
     Break,
     Call,
     Const,
-    ConstantArray,
     Declare,
     Expr,
     For,
@@ -58,23 +55,23 @@ from ruda.ir import (
     Statement,
     Store,
     Value,
-    address,
     blocks,
     walk,
 )
+from ruda.passes.block_level import evaluable, names_of_the_block
 from ruda.passes.context import place, reads
 from ruda.passes.exits import flagged
 from ruda.passes.lockstep import Lockstep, copy, grouped
 from ruda.passes.regions import AnyOf, BlockBreak, BlockFor, BlockIf, BlockLoop, Extremes, Once, Region, ThreadLoop
 from ruda.passes.rewrite import FALSE, TRUE, Names, cast, op
-from ruda.passes.uniform import BROADCAST, PER_THREAD, Uniformity, analyse
+from ruda.passes.uniform import analyse
 from ruda.types import bool_, u32
 
 AnyLoop = TypeVar("AnyLoop", bound=For | Loop)
 
 #: Of a loop that threads leave when they like, so many rounds are run between two looks at how many are still in it;
 #: and of a block's threads one in so many. Fewer are faster one by one than as vectors.
-TOGETHER, FEW = 4, 8
+BETWEEN, FEW = 4, 8
 
 
 @dataclass(frozen=True)
@@ -108,13 +105,13 @@ class _Splitter:
         self.lockstep = lockstep
         self.names = Names(kernel.body)
         self.body, self.threads = kernel.body, kernel.threads
-        self.block_names = _block_level(self.body, analyse(kernel))
+        self.block_names = names_of_the_block(self.body, analyse(kernel))
 
     def run(self) -> tuple[Region, ...]:
         return self.block(self.body, None)
 
     def at_block_level(self, *exprs: Expr) -> bool:
-        return all(_evaluable(e, self.block_names) for e in exprs)
+        return all(evaluable(e, self.block_names) for e in exprs)
 
     def once(self, s: Statement) -> bool:
         """Whether ``s`` only sets block-level names."""
@@ -218,6 +215,7 @@ class _Splitter:
         run.add(BlockLoop((BlockIf(AnyOf(inside), (), (BlockBreak(),)), *self.block(body, inside, loop=True))))
 
     def counter(self, s: For) -> _Counter:
+        """What a thread counts ``s`` with for itself."""
         left, at, step = (
             Local(e.type, self.names.fresh(n)) for n, e in (("$left", s.count), ("$at", s.start), ("$step", s.step))
         )
@@ -254,7 +252,7 @@ class _Splitter:
         run.flush([Declare(inside), *(Declare(a.local) for a in begin)], [*begin, Assign(inside, more)])
         number = Value(u32, self.names.fresh("$round"))
         rounds = ThreadLoop(Block((If(inside, Block(tuple(round)), Block()),)))
-        several = BlockFor(number, Const(u32, 0), Const(u32, 1), Const(u32, TOGETHER), (rounds,))
+        several = BlockFor(number, Const(u32, 0), Const(u32, 1), Const(u32, BETWEEN), (rounds,))
         many = AnyOf(inside, max(1, self.threads // FEW))
         run.add(BlockLoop((BlockIf(many, (), (BlockBreak(),)), several)))
         run.pending.append(If(inside, Block((rest,)), Block()))
@@ -363,55 +361,3 @@ class _Run:
 def _at(s: For, number: Expr) -> Expr:
     """The value of the loop's variable in round ``number``."""
     return op("add", s.start, op("mul", s.step, cast(number, s.step.type)))
-
-
-def _evaluable(expr: Expr, names: Container[Value | Local]) -> bool:
-    """Whether ``expr`` has one value for the block, given that ``names`` do."""
-    if isinstance(expr, Apply):
-        return expr.op not in PER_THREAD and all(_evaluable(a, names) for a in expr.args)
-    return not isinstance(expr, Value | Local) or expr in names
-
-
-def _block_level(body: Block, uniform: Uniformity) -> frozenset[Value | Local]:
-    """The largest set of uniform names that are set outside barrier-free control, from each other alone.
-
-    A masked region runs only where some thread is active, so what these names
-    are computed from is valid.
-    """
-    sources: dict[Value | Local, list[Expr]] = {}
-    candidates: set[Value | Local] = set()
-    inner: set[Value | Local] = set()
-
-    def define(name: Value | Local, *exprs: Expr | None, sure: bool = False) -> None:
-        sources.setdefault(name, []).extend(e for e in exprs if e is not None)
-        if sure or uniform.expr(name):
-            candidates.add(name)
-
-    def visit(block: Block) -> None:
-        for s in block:
-            match s:
-                case Let():
-                    define(s.value, s.expr)
-                case Load(memory=m) if isinstance(m, Array | ConstantArray) or m.name.startswith(BROADCAST):
-                    for value in s.values:
-                        define(value, *address(s))
-                case Call():
-                    for value in s.values:
-                        define(value, *s.args)
-                case Declare():
-                    define(s.local, s.init)
-                case Assign():
-                    define(s.local, s.expr)
-                case For() if s.body.contains_barrier:
-                    define(s.value, s.start, s.step, s.count, sure=True)
-            if any(b.contains_barrier for b in blocks(s)):
-                for nested in blocks(s):
-                    visit(nested)
-            else:
-                inner.update(n.local for b in blocks(s) for n in walk(b) if isinstance(n, Assign))
-
-    visit(body)
-    candidates -= inner
-    while bad := {c for c in candidates if not all(_evaluable(e, candidates) for e in sources[c])}:
-        candidates -= bad
-    return frozenset(candidates)
