@@ -121,7 +121,20 @@ def test_a_chain_of_numbers_in_a_few_threads_is_left_to_each_of_them():
 @pytest.mark.parametrize("guard", GUARDS)
 def test_a_chain_of_numbers_runs_round_by_round_in_any_guard(guard):
     """Each region asks for itself which threads are meant, by what is known of their place."""
-    before, four, one, after = split(chain(GUARDS[guard])).regions
+    regions = split(chain(GUARDS[guard])).regions
+    if guard != "none":
+        taken, enough = regions
+        assert isinstance(taken, ThreadLoop)
+        assert enough.cond == AnyOf(enough.cond.mask, 8)
+        regions = enough.then
+        if guard == "both":
+            taken, inner = regions
+            assert isinstance(taken, ThreadLoop)
+            regions = inner.then
+        (alone,) = enough.orelse
+        assert alone.few
+        assert sum(isinstance(s, For) for s in walk(alone.body)) == 1
+    before, four, one, after = regions
     assert [type(r) for r in (before, four, one, after)] == [ThreadLoop, BlockFor, BlockFor, ThreadLoop]
     for region in (before, *four.body, *one.body, after):
         guarded = [s for s in region.body if isinstance(s, If)]
@@ -134,9 +147,10 @@ def test_a_chain_of_numbers_runs_round_by_round_in_any_guard(guard):
     [
         ("load %v: f32 = @x[i32(0)]\nif lt.bool(%v, %v) {\n{}\n} else {\n}", "it may be another value later"),
         ("for %r: i32 = i32(0), i32(1), ^n {\n{}\nbreak\n}", "not all come to each of its rounds"),
+        (f"if eq.bool({THREAD}, i32(3)) {{\n{{}}\n}} else {{\n}}", "it is one thread"),
         ("if eq.bool(^n, u32(3)) {\nif eq.bool(^n, u32(3)) {\nreturn ()\n} else {\n}\n} else {\n}\n{}", "a way out"),
     ],
-    ids=["memory", "break", "return"],
+    ids=["memory", "break", "single", "return"],
 )
 def test_other_guards_leave_it_to_each_thread(guard, why):
     assert [type(r) for r in split(chain(guard)).regions] == [ThreadLoop], why

@@ -226,6 +226,7 @@ def test_a_break_stays_in_its_own_loop():
     found = regions_of("""
 for %k: i32 = i32(0), i32(1), u32(3) {
   loop {
+    store @y[i32(0)] = %k
     break
   }
   barrier

@@ -193,6 +193,11 @@ class Regions:
             self.row(region, scope.merged)
             return
         w = scope.writer
+        if region.few:
+            scope.assumed = Assumptions(edge=True)
+            self.loops(region, few=True)
+            scope.assumed = Assumptions()
+            return
         assumptions, test = assume(region, scope)
         if not test:
             self.loops(region)

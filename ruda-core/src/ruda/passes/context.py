@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ruda.ir import (
@@ -27,6 +27,7 @@ from ruda.ir import (
     Uniform,
     Value,
     address,
+    blocks,
     walk,
 )
 from ruda.ir.ops import OPS
@@ -67,11 +68,11 @@ def place(regions: tuple[Region, ...]) -> tuple[tuple[Region, ...], tuple[Local 
         missing = [v for v in used if isinstance(v, Value) and v not in own and v not in at_block_level]
         head = [Let(v, slots[v]) for v in missing if v in slots]
         head += _again([v for v in missing if v not in slots], repeatable)
-        body = Block((*head, *_Save(slots).block(loop.body)))
+        body = Block((*head, *_unset(loop.body, slots, known), *_Save(slots).block(loop.body)))
         touched = dict.fromkeys(n for s in walk(body) for n in (*reads(s), *_set(s)) if isinstance(n, Local))
         saves = {n for s in walk(body) for n in _set(s)}
         loads = tuple(n for n in touched if n in known)
-        return ThreadLoop(body, loads, tuple(n for n in loads if n in saves))
+        return replace(loop, body=body, loads=loads, saves=tuple(n for n in loads if n in saves))
 
     return _rebuild(regions, complete), context
 
@@ -171,6 +172,19 @@ def _again(values: Iterable[Value], repeatable: dict[Value, Let]) -> list[Let]:
     for value in values:
         need(value)
     return list(out.values())
+
+
+def _unset(body: Block, slots: Mapping[Value, Local], known: Container[Local]) -> Iterator[Declare]:
+    """Zeros for what only some threads bring into being here.
+
+    A vector computes with the slots of the others too, in which a denormal number would take the processor long.
+    """
+    for outer in body:
+        for inside in blocks(outer):
+            for s in walk(inside):
+                if isinstance(s, Declare) and s.local in known:
+                    yield Declare(s.local)
+                yield from (Declare(slots[n]) for n in defined(s) if isinstance(n, Value) and n in slots)
 
 
 class _Save(Rewriter):

@@ -130,7 +130,12 @@ class Lockstep:
 
     def parts(self, branch: If) -> bool:
         """Whether there is a loop that suits in ``branch``, whose condition each thread can find out again."""
-        return self._regular(branch.cond) and any(map(self.within, blocks(branch)))
+        single = isinstance(branch.cond, Apply) and branch.cond.op == "eq" and self._moves(branch.cond)
+        return not single and self._regular(branch.cond) and any(map(self.within, blocks(branch)))
+
+    def _moves(self, cond: Apply) -> bool:
+        """Whether one side of the comparison ``cond`` goes on from thread to thread, and the other stands."""
+        return sorted(abs(s.thread or 0) for s in (self._slope(a, {}) for a in cond.args)) == [0, 1]
 
     def suits(self, loop: For) -> bool:
         """Whether ``loop``, which the threads of the block come to together, is better run round by round.

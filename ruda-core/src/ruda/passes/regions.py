@@ -13,12 +13,14 @@ class ThreadLoop:
     """Run ``body``, which has no barrier, for each thread of the block; the order is free.
 
     Context locals in ``loads`` are fetched before the body and those in
-    ``saves`` put back after it.
+    ``saves`` put back after it. Where ``few`` is set, most threads have
+    nothing to do.
     """
 
     body: Block
     loads: tuple[Local, ...] = ()
     saves: tuple[Local, ...] = ()
+    few: bool = False
 
 
 @dataclass(frozen=True)

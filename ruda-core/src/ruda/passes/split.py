@@ -69,9 +69,9 @@ from ruda.types import bool_, u32
 
 AnyLoop = TypeVar("AnyLoop", bound=For | Loop)
 
-#: Of a loop that threads leave when they like, so many rounds are run between two looks at how many are still in it;
-#: and of a block's threads one in so many. Fewer are faster one by one than as vectors.
-BETWEEN, FEW = 4, 8
+#: Fewer threads of a block than one in FEW are faster one by one than as vectors. Of a loop that threads leave when
+#: they like, so many rounds are run BETWEEN two looks at how many are still in it.
+FEW, BETWEEN = 8, 4
 
 
 @dataclass(frozen=True)
@@ -224,13 +224,23 @@ class _Splitter:
         return _Counter(left, at, step, begin, latch, op("ne", left, Const(left.type, 0)))
 
     def parted(self, s: If, run: _Run) -> None:
-        """A branch around loops that run round by round."""
+        """A branch around loops that run round by round, where enough threads take it."""
         if self.at_block_level(s.cond):
             run.add(BlockIf(s.cond, *(self.inside(way, run.active) for way in (s.then, s.orelse))))
             return
         for way, cond in ((s.then, s.cond), (s.orelse, op("not", s.cond))):
-            for region in self.inside(way, cond if run.active is None else op("and", run.active, cond)):
-                run.add(region)
+            if not self.lockstep.within(way):
+                run.pending += [If(cond, way, Block())] if len(way) else []
+                continue
+            taken = self.mask()
+            run.flush([Declare(taken)], [Assign(taken, cond)])
+            active = cond if run.active is None else op("and", run.active, cond)
+            alone = ThreadLoop(Block((If(active, copy(way, self.names), Block()),)), few=True)
+            run.add(BlockIf(self.many(taken), self.inside(way, active), (alone,)))
+
+    def many(self, mask: Local) -> AnyOf:
+        """Whether enough threads are in ``mask`` for vectors to be faster than each by itself."""
+        return AnyOf(mask, max(1, self.threads // FEW))
 
     def until_few(self, s: For | Loop, run: _Run) -> None:
         """A loop that a thread may leave in any round: all together until few are in it, then these one by one."""
@@ -253,8 +263,7 @@ class _Splitter:
         number = Value(u32, self.names.fresh("$round"))
         rounds = ThreadLoop(Block((If(inside, Block(tuple(round)), Block()),)))
         several = BlockFor(number, Const(u32, 0), Const(u32, 1), Const(u32, BETWEEN), (rounds,))
-        many = AnyOf(inside, max(1, self.threads // FEW))
-        run.add(BlockLoop((BlockIf(many, (), (BlockBreak(),)), several)))
+        run.add(BlockLoop((BlockIf(self.many(inside), (), (BlockBreak(),)), several)))
         run.pending.append(If(inside, Block((rest,)), Block()))
 
     def rounds(self, s: For, run: _Run) -> None:
