@@ -151,7 +151,7 @@ class _Splitter:
 
     def plain(self, s: Statement, run: _Run) -> None:
         """A statement without a barrier."""
-        masked = isinstance(run.active, Local)  # it may change before the statement's last region
+        masked = isinstance(run.active, Local)  # few threads may be in it
         if self.once(s):
             run.once(s)
         elif not masked and isinstance(s, For) and self.lockstep.suits(s):
