@@ -99,7 +99,7 @@ def test_random_kernels_whose_loops_all_run_so_if_they_may(monkeypatch, tmp_path
     """Whether it pays off is no matter of what is right: short loops too, and any access."""
     monkeypatch.setenv("RUDA_CACHE_DIR", str(tmp_path))  # what other tests compiled is not meant
     monkeypatch.setattr(lockstep, "UNROLL", 0)
-    monkeypatch.setattr(lockstep, "_VECTOR", 0)
+    monkeypatch.setattr(lockstep.Lockstep, "_pays", lambda *_: True)
     monkeypatch.setattr(lockstep, "_shares", lambda _: False)
     assert differ(generate(seed), ruda.client("cpu")) == ""
 

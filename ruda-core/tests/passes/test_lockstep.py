@@ -118,6 +118,17 @@ def test_a_chain_of_numbers_in_a_few_threads_is_left_to_each_of_them():
     assert [type(r) for r in split(replace(chain("{}"), block_dim=(4, 1, 1))).regions] == [ThreadLoop]
 
 
+@pytest.mark.parametrize(
+    ("size", "index", "together"),
+    [(512, "%i", True), (513, "%i", False), (64, THREAD, True), (65, THREAD, False), (65, "cast.i32(&s)", False)],
+)
+def test_local_arrays_that_a_block_has_too_far_away_are_left_to_each_thread(size, index, together):
+    """Where the threads are at the same element, a block's may be larger."""
+    inside = f"load %v: f32 = @mine[{index}]\nset &s = mul.f32(&s, %v)"
+    kernel = chain(f"local @mine f32 [{size}]\n{{}}", inside=inside)
+    assert (BlockFor in [type(r) for r in split(kernel).regions]) == together
+
+
 @pytest.mark.parametrize("guard", GUARDS)
 def test_a_chain_of_numbers_runs_round_by_round_in_any_guard(guard):
     """Each region asks for itself which threads are meant, by what is known of their place."""
@@ -218,8 +229,9 @@ def test_a_loop_that_threads_leave_goes_on_until_few_are_in_it(head):
         leaving("loop {\nbreak\n}"),
         leaving("if gt.bool(&s, &s) {\nreturn ()\n} else {\n}"),
         leaving(block=4),
+        leaving("local @mine f32 [65]\nload %v: f32 = @mine[cast.i32(&s)]\nset &s = %v", block=256),
     ],
-    ids=["load", "store", "atomic", "fence", "loop", "return", "few"],
+    ids=["load", "store", "atomic", "fence", "loop", "return", "few", "far"],
 )
 def test_other_loops_that_threads_leave_are_their_own(kernel):
     assert [type(r) for r in split(kernel).regions] == [ThreadLoop]

@@ -10,8 +10,9 @@ before. Any order between threads is right where no barrier is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeGuard
 
 from ruda.ir import (
@@ -56,6 +57,10 @@ _STATEMENTS = 200
 #: Fewer threads are no vector.
 _VECTOR = 8
 
+#: Bytes of a block's local arrays that a core has near, where its threads access the same element of each at a time;
+#: where they do not, a vector of accesses is no faster than as many single ones, unless they are nearer still.
+_NEAR, _NEARER = 128 << 10, 16 << 10
+
 #: Statements of a short body, and how many of its rounds are taken together.
 _SHORT, _TOGETHER = 8, 4
 
@@ -92,7 +97,7 @@ class Lockstep:
     """Which loops of a kernel qualify."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._many = kernel.threads >= _VECTOR
+        self._threads = kernel.threads
         self._lets: dict[Expr, Expr] = {}
         self._counters: set[Expr] = set()
         self._returns = any(isinstance(s, Return) for s in walk(kernel.body))
@@ -118,7 +123,7 @@ class Lockstep:
         That is where it is nothing but arithmetic. It must not wait for what other threads do.
         """
         body = list(walk(loop.body))
-        if self._returns or not self._many or len(body) > _STATEMENTS:
+        if self._returns or len(body) > _STATEMENTS or not self._pays(body, {}):
             return False
         if isinstance(loop, For) and not (
             self._regular(loop.count)
@@ -127,6 +132,13 @@ class Lockstep:
         ):
             return False
         return not any(_stays(s) or isinstance(s, Loop | Atomic | Fence) or _shares(s) for s in body)
+
+    def _pays(self, body: Iterable[Statement], slopes: dict[Expr, _Slope]) -> bool:
+        """Whether vectors of the block's threads are faster than each thread, which has its local arrays near."""
+        accesses = [(s, s.memory) for s in body if isinstance(s, Load | Store) and isinstance(s.memory, LocalArray)]
+        nbytes = sum(prod(m.shape) * m.elem.size for m in {m for _, m in accesses}) * self._threads
+        same = all(self._slope(s.indices[0], slopes).thread == 0 for s, _ in accesses)
+        return self._threads >= _VECTOR and nbytes <= (_NEAR if same else _NEARER)
 
     def parts(self, branch: If) -> bool:
         """Whether there is a loop that suits in ``branch``, whose condition each thread can find out again."""
@@ -153,7 +165,7 @@ class Lockstep:
         slopes[loop.value] = _Slope(start.thread, int(loop.step.value) if isinstance(loop.step, Const) else None)
         own = list(_own(loop.body))
         accesses = [s for s in own if _shares(s)]
-        found = (self._many and not accesses) or any(map(_stays, own))
+        found = (not accesses and self._pays(own, slopes)) or any(map(_stays, own))
         for s in accesses:
             slope = self._slope(s.indices[0], slopes)
             if slope.thread in (-1, 0, 1):
