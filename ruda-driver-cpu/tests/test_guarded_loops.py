@@ -18,7 +18,7 @@ import ruda
 from ruda import dsl
 from ruda.conformance.fuzz.check import differ
 from ruda.conformance.fuzz.generate import generate
-from ruda.passes import lockstep
+from ruda.passes import lockstep, split
 
 TEXT = """
 @ruda.kernel
@@ -96,8 +96,9 @@ def test_random_kernels_against_the_reference(m, loop, inner, body, **parts):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kernels_whose_loops_all_run_so_if_they_may(monkeypatch, tmp_path, seed):
-    """Whether it pays off is no matter of what is right: short loops too, and any access."""
+    """Whether it pays off is no matter of what is right: short loops too, any access, few threads."""
     monkeypatch.setenv("RUDA_CACHE_DIR", str(tmp_path))  # what other tests compiled is not meant
+    monkeypatch.setattr(split, "FEW", (1, 2, 8)[seed % 3])
     monkeypatch.setattr(lockstep, "UNROLL", 0)
     monkeypatch.setattr(lockstep.Lockstep, "_pays", lambda *_: True)
     monkeypatch.setattr(lockstep, "_shares", lambda _: False)
