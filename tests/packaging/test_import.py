@@ -22,9 +22,9 @@ def seconds(module: str) -> float:
 
 
 def test_import_time() -> None:
-    """Within 0.15 s of NumPy alone; the best of several alternating runs."""
+    """No longer than NumPy alone once more, on any machine; the best of several alternating runs."""
     runs = [(seconds("numpy"), seconds("ruda")) for _ in range(7)]
-    assert min(ours for _, ours in runs) - min(numpy for numpy, _ in runs) < 0.15
+    assert min(ours for _, ours in runs) < 2 * min(numpy for numpy, _ in runs)
 
 
 def test_import_touches_no_driver() -> None:
