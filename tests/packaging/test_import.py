@@ -22,9 +22,9 @@ def seconds(module: str) -> float:
 
 
 def test_import_time() -> None:
-    """No longer than NumPy alone once more, on any machine; the best of several alternating runs."""
+    """Less than three times NumPy alone, on any machine; the best of several alternating runs."""
     runs = [(seconds("numpy"), seconds("ruda")) for _ in range(7)]
-    assert min(ours for _, ours in runs) < 2 * min(numpy for numpy, _ in runs)
+    assert min(ours for _, ours in runs) < 3 * min(numpy for numpy, _ in runs)
 
 
 def test_import_touches_no_driver() -> None:
